@@ -1,0 +1,89 @@
+"""The type of a finding, and the table of every code that can be raised.
+
+A finding is one typed difference or violation. Its code is stable: it never changes its meaning. A code's family is its
+first three letters, and each family is raised by one room of the scorer:
+
+    REV  review    static rules over the artifact          KNB  compare   knobs and arguments
+    RUN  room      what happened while a lane ran          ENV  compare   environment
+    PUR  trusted   purity of the submitted model           LCK  compare   lockstep, update by update
+    CKP  trusted   the checkpoint                          KRN  compare   kernel launches
+    SCR  trusted   scores that should agree                OPS  compare   operators of one update
+    CTL  compare   the comparison's own sensitivity
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: a hard one fails the verdict, advice is shown only."""
+
+    HARD = "hard"
+    ADVICE = "advice"
+
+
+class Place(BaseModel):
+    """A line in the recipe (or, for a file without a source map, in the submission itself)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Code(BaseModel):
+    """What one finding code means."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: str
+    why: str
+    remedy: str
+    severity: Severity = Severity.HARD
+
+
+CODES: dict[str, Code] = {}
+
+
+def define(code: str, *, title: str, why: str, remedy: str, severity: Severity = Severity.HARD) -> str:
+    """Enter a code into the table; each module defines its own codes once, beside the check that raises them."""
+    if code in CODES:
+        raise ValueError(f"finding code {code} is defined twice")
+    CODES[code] = Code(title=title, why=why, remedy=remedy, severity=severity)
+    return code
+
+
+class Finding(BaseModel):
+    """One difference or violation, with its evidence and the place in the recipe that it comes from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    message: str
+    severity: Severity
+    place: Place | None = None
+    artifact_line: int | None = None
+    lane: str | None = None
+    rank: int | None = None
+    update: int | None = None
+    evidence: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("code")
+    @classmethod
+    def _known(cls, code: str) -> str:
+        if code not in CODES:
+            raise ValueError(f"{code} is not in the table of finding codes")
+        return code
+
+
+def finding(code: str, message: str, **fields: Any) -> Finding:
+    """Make a finding with the severity that the table gives; the profile may lower or raise it later."""
+    fields.setdefault("severity", CODES[code].severity)
+    return Finding(code=code, message=message, **fields)

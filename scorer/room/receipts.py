@@ -1,0 +1,242 @@
+"""The receipt: the JSON record that one lane leaves. Everything the comparison knows comes from receipts.
+
+One schema serves every lane; what a lane has no use for stays empty. Floats that are compared bit for bit are written as
+`float.hex()` strings, so that JSON cannot round them. `scorer schema` prints the JSON schema.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+SCHEMA_VERSION = 1
+
+
+class Record(BaseModel):
+    """Base of every part of a receipt: unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Lane(StrEnum):
+    """Which run a receipt records."""
+
+    LOCAL = "local"
+    ARTIFACT = "artifact"
+    TRUSTED = "trusted"
+    CONTROL = "control"
+    REHEARSAL = "rehearsal"
+
+
+class Outcome(StrEnum):
+    """How the run ended."""
+
+    COMPLETE = "complete"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+
+
+class Site(Record):
+    """A line of the observed program: a path relative to the program's root, and a line number from 1."""
+
+    file: str
+    line: int
+
+
+class Subject(Record):
+    """What was run. Paths are relative to `root`, which is itself not recorded."""
+
+    kind: str  # "recipe" (a source tree) or "file" (one train.py)
+    sha256: str  # of the file, or of the tree (sorted relative paths and contents)
+    manifest_sha256: str | None = None
+
+
+class Kit(Record):
+    """The organiser's files that the run used, or the stand-in for them."""
+
+    stand_in: bool
+    prepare_sha256: str
+    data_sha256: dict[str, str]  # shard or tokenizer file name -> SHA-256
+
+
+class Launch(Record):
+    """The launch string and what it parses to."""
+
+    text: str
+    environment: dict[str, str]
+    nproc_per_node: int
+    program: list[str]  # ["train.py", "--flag", ...] or ["-m", "recipe", ...]
+
+
+class Clock(Record):
+    """Which clock the program saw: "real", or "virtual" with a fixed time per update (seconds)."""
+
+    kind: str
+    seconds_per_update: float | None = None
+
+
+class KernelLaunch(Record):
+    """Launches of one kernel within one update, forward and backward together."""
+
+    kernel: str  # the function's name
+    count: int
+    shapes: list[str]  # distinct argument signatures, e.g. "bfloat16[2048,64] float32[64]", sorted
+    site: Site | None  # where the kernel is defined
+
+
+class OperatorCall(Record):
+    """One row of the operator census of one update."""
+
+    operator: str  # "aten::mm"
+    signature: str  # "bfloat16[64,64] bfloat16[64,64]"
+    count: int
+    site: Site | None  # innermost frame of the observed program, first call; None in backward
+
+
+class Update(Record):
+    """One optimizer update, as one rank saw it. Hashes are present inside the lockstep window only."""
+
+    update: int  # from 0
+    losses: list[str]  # float.hex() of each micro-batch's loss, in order
+    seconds: float  # real seconds since the previous update's end
+    launches: list[KernelLaunch] = Field(default_factory=list)
+    batch_hashes: list[str] = Field(default_factory=list)  # each batch the kit's loader yielded since the last update
+    gradient_hashes: dict[str, str] = Field(default_factory=dict)  # parameter name -> hash, at the optimizer's step
+    parameter_hashes: dict[str, str] = Field(default_factory=dict)  # parameter name -> hash, after the update
+
+
+class Parameter(Record):
+    """One parameter of the trained model."""
+
+    name: str
+    shape: list[int]
+    dtype: str
+    device: str
+
+
+class Event(Record):
+    """Something the program did that the scorer wants to know of, with the line that did it."""
+
+    kind: str  # "write", "read-environment", "set-environment", "save", "connect", "subprocess"
+    detail: str  # path relative to the room, variable name, ...
+    site: Site | None
+
+
+class Rank(Record):
+    """One process of the run, as the observer inside it saw it."""
+
+    rank: int
+    world_size: int
+    python: str
+    argv: list[str]
+    environment_start: dict[str, str]
+    environment_end: dict[str, str]
+    packages: dict[str, str]
+    neuron: str  # "stand-in", "sdk" or "absent": which nki and torch_neuronx the rank imported
+    devices: list[str]  # device types of the model's parameters
+    knobs: dict[str, Any]  # fields of frozen dataclasses and argparse namespaces the program held at its first update
+    parameters: list[Parameter]
+    updates: list[Update]
+    census_update: int | None  # the update that `census` counts
+    census: list[OperatorCall]
+    events: list[Event]
+    observer_seconds: float  # time spent inside the observer
+
+
+class TimeSplit(Record):
+    """Real seconds. start_up: launch to the end of the last excluded update; the parts add up to total."""
+
+    start_up: float
+    train: float
+    tail: float  # last update's end to process end
+    total: float
+
+
+class Checkpoint(Record):
+    """The checkpoint a lane left. `readable` says that torch.load(weights_only=True) takes it."""
+
+    path: str  # relative to the room
+    sha256: str
+    readable: bool
+    problem: str | None  # why it is not readable
+    tensors: dict[str, str]  # key -> "bfloat16[64,64]"
+    tensor_hashes: dict[str, str]  # key -> hash of the tensor's bytes
+    meta: dict[str, Any]
+
+
+class Evaluation(Record):
+    """One measurement of one model over one token set.
+
+    `val_bpb` = total_nats / (ln 2 x num_bytes); nats and bpb are kept exact as float.hex().
+    """
+
+    name: str  # "recipe, in memory", "recipe, checkpoint", "trusted", "eval-public", ...
+    split: str
+    seq_len: int
+    batch_size: int
+    world_size: int
+    device: str
+    num_tokens: int
+    num_bytes: int
+    total_nats: str
+    val_bpb: str
+    seconds: float
+
+
+class Receipt(Record):
+    """All that one lane leaves."""
+
+    schema_version: int = SCHEMA_VERSION
+    scorer_version: str
+    lane: Lane
+    outcome: Outcome
+    exit_code: int | None
+    problem: str | None  # one line saying what went wrong, with the program's own last error
+    problem_site: Site | None
+    profile: str
+    profile_version: int
+    subject: Subject
+    kit: Kit
+    launch: Launch | None
+    clock: Clock | None
+    caches: str  # "cold" or "warm"
+    network: str  # "none" where the kernel let the room cut it off, else "not isolated"
+    ranks: list[Rank]
+    time: TimeSplit | None
+    checkpoint: Checkpoint | None
+    evaluations: list[Evaluation]
+    summary: dict[str, str]  # the `key: value` block the program printed after `---`
+    log_steps: list[dict[str, str]]  # the `step 00010 | loss ...` lines
+    log_tail: list[str]  # last lines of output
+    left_files: list[str]  # files found in the room afterwards, relative, outside the output directory
+    left_processes: list[str]
+    observed_findings: list[dict[str, Any]] = Field(default_factory=list)  # findings a room raised while it ran the lane
+
+
+class ReceiptError(ValueError):
+    """A receipt that cannot be read; the message names the file, what was expected and what to do."""
+
+
+def write(receipt: Receipt, path: Path) -> None:
+    """Write a receipt atomically as sorted, indented JSON."""
+    from scorer.files import write_atomic
+
+    write_atomic(path, json.dumps(receipt.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> Receipt:
+    """Read a receipt, or say what is wrong with it."""
+    try:
+        return Receipt.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ReceiptError(f"{path}: cannot read the receipt: {error.strerror}; run the lane again") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "document"
+        raise ReceiptError(
+            f"{path}: not a receipt of schema {SCHEMA_VERSION}: {where}: {first['msg']}; run the lane again"
+        ) from error
