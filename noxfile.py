@@ -1,0 +1,124 @@
+"""The sessions: the only place where recipe, builder and scorer meet.
+
+`base` installs the dependencies once, into one environment that every other session runs in (isolation is the clean
+room's job, not the virtual environment's). Sessions see none of the caller's environment but the few names below.
+The project itself is never installed: a clean room must not find the recipe on its path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.sessions = ["parity"]
+nox.options.error_on_missing_interpreters = True
+nox.options.reuse_venv = "yes"
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml("pyproject.toml")
+PYTHONS = ("3.11", "3.12", "3.13")
+# What a session may know of its caller: where to keep caches and temporary files, and whether a terminal is there.
+KEPT = ("HOME", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "SUBMISSION_PARITY_CACHE", "CI")
+
+
+@nox.session
+def base(session: nox.Session) -> None:
+    """Install the dependencies into the one environment that all sessions share."""
+    running = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if running not in PYTHONS:
+        session.error(f"nox runs on Python {running}; this project needs one of {', '.join(PYTHONS)}: run nox with it")
+    wanted = [
+        *PROJECT["project"]["dependencies"],
+        *nox.project.dependency_groups(PROJECT, "dev"),
+    ]
+    constraints = ROOT / "constraints.txt"
+    fingerprint = hashlib.sha256("\n".join([*wanted, constraints.read_text("utf-8"), sys.version]).encode()).hexdigest()
+    stamp = Path(session.virtualenv.location) / "installed.sha256"
+    if stamp.is_file() and stamp.read_text("utf-8") == fingerprint:
+        session.log("dependencies are installed")
+        return
+    session.install("--constraint", str(constraints), *wanted)
+    stamp.write_text(fingerprint, encoding="utf-8")
+
+
+def python(session: nox.Session, *command: str, **environment: str) -> None:
+    """Run the shared environment's Python in the project root, without the caller's environment."""
+    binaries = ROOT / ".nox" / "base" / ("Scripts" if os.name == "nt" else "bin")
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    session.run(
+        str(binaries / "python"),
+        *command,
+        external=True,
+        include_outer_env=False,
+        env={"PATH": f"{binaries}{os.pathsep}{os.defpath}", "LANG": "C.UTF-8", **kept, **environment},
+    )
+
+
+class Chosen:
+    """What `nox -s SESSION -- --config NAME [--contest NAME] [--kit DIR ...]` asks for."""
+
+    def __init__(self, session: nox.Session) -> None:
+        parser = argparse.ArgumentParser(prog=f"nox -s {session.name} --")
+        parser.add_argument("--config", default="embedded", help="recipe/configs/NAME.yaml")
+        parser.add_argument("--contest", default="embedded", help="contest profile: a name or a YAML file")
+        known, self.rest = parser.parse_known_args(session.posargs)
+        self.config: str = known.config
+        self.contest: str = known.contest
+        self.directory = Path("build") / self.config
+        self.artifact = str(self.directory / "artifact")
+
+    def local_launch(self) -> str:
+        """The artifact's launch with the recipe in the place of the file: same environment, same ranks."""
+        launch = (ROOT / self.artifact / "launch-command.txt").read_text("utf-8").strip()
+        words = launch.split()
+        return " ".join([*words[: words.index("train.py")], "-m", "recipe", "--config", self.config])
+
+
+def produce(session: nox.Session) -> Chosen:
+    chosen = Chosen(session)
+    python(
+        session, "-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml", "-o", chosen.artifact
+    )
+    return chosen
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def parity(session: nox.Session) -> None:
+    """Build the submission; run recipe, artifact and trusted scorer side by side; pass, or say exactly why not."""
+    chosen = produce(session)
+    python(
+        session, "-m", "scorer", "parity", "--contest", chosen.contest, "--artifact", chosen.artifact,
+        "--local-root", ".", "--local", chosen.local_launch(), "-o", str(chosen.directory / "report"), *chosen.rest,
+    )  # fmt: skip
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def build(session: nox.Session) -> None:
+    """Build the submission from the recipe: build/CONFIG/artifact."""
+    produce(session)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def tests(session: nox.Session) -> None:
+    """Run the tests (everything but the long suites)."""
+    python(session, "-m", "pytest", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def faults(session: nox.Session) -> None:
+    """Run every known fault end to end, and the clean recipe twenty times: caught / total, place right / total."""
+    python(session, "-m", "parity_tests.faults", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def lint(session: nox.Session) -> None:
+    """Check style, format and types."""
+    python(session, "-m", "ruff", "check", ".")
+    python(session, "-m", "ruff", "format", "--check", ".")
+    python(session, "-m", "mypy")
