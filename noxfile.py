@@ -81,6 +81,7 @@ class Chosen:
 
 
 def produce(session: nox.Session) -> Chosen:
+    """Build what the caller chose."""
     chosen = Chosen(session)
     python(
         session, "-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml", "-o", chosen.artifact

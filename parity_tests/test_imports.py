@@ -9,7 +9,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 OURS = {"recipe", "builder", "scorer", "parity_tests"}
 # Inside the scorer one room follows another; each may import itself and those before it.
-ROOMS = ["files", "contest", "findings", "artifact", "review", "room", "trusted", "compare", "report", "cli", "__main__"]
+ROOMS = [
+    "files",
+    "contest",
+    "findings",
+    "artifact",
+    "review",
+    "room",
+    "trusted",
+    "compare",
+    "report",
+    "cli",
+    "__main__",
+]
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,234 @@
+"""Run one fault end to end: copy the recipe, make the change, build, run the lanes, look at the verdict.
+
+A fault folder holds `fault.yaml`:
+
+    row: S2                      # of the list of faults met in practice
+    title: one sentence
+    config: small                # recipe config that is built and run
+    edits:                       # to the recipe copy, before the build; `find` must occur exactly once
+      - {file: recipe/model.py, find: "...", replace: "..."}
+    files: {recipe/extra.py: "..."}      # files added before the build
+    artifact_edits: [...]        # to the built files, after the build
+    build: ["--set", "depth=3"]  # words added to `builder produce`
+    launch: "..."                # replaces the artifact's launch command
+    local: ["--num-steps", "9"]  # words added to the local lane's launch
+    local_environment: {NAME: value}     # what the author has exported
+    expect:
+      code: KRN002               # the first finding (or the builder's refusal)
+      file: recipe/model.py      # the place it must name ...
+      line: "text on that line"  # ... and what stands on that line
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+FAULTS = Path(__file__).parent
+ROOT = FAULTS.parents[1]
+TIMEOUT = 240  # seconds for a build and a parity run together; a hang is a failure of the harness
+
+
+class Edit(BaseModel):
+    """A text replaced in one file; it must stand there exactly once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    file: str
+    find: str
+    replace: str
+
+    def apply(self, root: Path) -> None:
+        path = root / self.file
+        text = path.read_text("utf-8")
+        if (count := text.count(self.find)) != 1:
+            raise ValueError(
+                f"{self.file}: {self.find!r} stands there {count} times, expected once: mend the fault folder"
+            )
+        path.write_text(text.replace(self.find, self.replace), "utf-8")
+
+
+class Expected(BaseModel):
+    """The finding that must come first, and the place that it must name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str
+    file: str
+    line: str | None = None
+
+
+class Fault(BaseModel):
+    """One fault folder."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    row: str
+    title: str
+    config: str = "small"
+    edits: list[Edit] = Field(default_factory=list)
+    files: dict[str, str] = Field(default_factory=dict)
+    artifact_edits: list[Edit] = Field(default_factory=list)
+    build: list[str] = Field(default_factory=list)
+    launch: str | None = None
+    local: list[str] = Field(default_factory=list)
+    local_environment: dict[str, str] = Field(default_factory=dict)
+    expect: Expected
+
+    @classmethod
+    def read(cls, folder: Path) -> Fault:
+        return cls.model_validate(yaml.safe_load((folder / "fault.yaml").read_text("utf-8")))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one fault."""
+
+    caught: bool  # the expected finding came first
+    placed: bool  # and named the expected place
+    said: str
+    seconds: float
+
+    @property
+    def mark(self) -> str:
+        return "ok  " if self.caught and self.placed else "FAIL"
+
+
+def environment() -> dict[str, str]:
+    """The least that a child needs; the caches are the user's own, so that the kit is built once."""
+    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR", "SUBMISSION_PARITY_CACHE") if name in os.environ}
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **kept}
+
+
+def run(root: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=root,
+        env={**environment(), **extra},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+
+
+def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
+    """Build and compare in `root`. A refusal of the builder becomes a verdict with one finding."""
+    config = f"recipe/configs/{fault.config}.yaml"
+    built = run(root, "-m", "builder", "produce", "--config", config, *fault.build, "-o", "artifact", **extra)
+    if built.returncode == 2:
+        refusal = re.search(
+            r"^(?P<file>\S+?):(?P<line>\d+): (?P<code>BLD\d+) (?P<message>.*)$", built.stderr, re.MULTILINE
+        )
+        if refusal is None:
+            return {"verdict": "error", "findings": [], "reason": built.stderr[-2000:]}
+        place = {"file": refusal["file"], "line": int(refusal["line"])}
+        return {
+            "verdict": "fail",
+            "findings": [{"code": refusal["code"], "message": refusal["message"], "place": place}],
+        }
+    if built.returncode != 0:
+        return {"verdict": "error", "findings": [], "reason": (built.stdout + built.stderr)[-2000:]}
+    for edit in fault.artifact_edits:
+        edit.apply(root / "artifact")
+    if fault.launch is not None:
+        (root / "artifact/launch-command.txt").write_text(fault.launch + "\n", "utf-8")
+    launch = (root / "artifact/launch-command.txt").read_text("utf-8").split()
+    script = next((i for i, word in enumerate(launch) if word.endswith(".py")), len(launch))
+    local = " ".join([*launch[:script], "-m", "recipe", "--config", fault.config, *fault.local])
+    author = [word for name, value in fault.local_environment.items() for word in ("--local-env", f"{name}={value}")]
+    ran = run(
+        root, "-m", "scorer", "parity", "--contest", "embedded", "--artifact", "artifact", "--local-root", ".",
+        "--local", local, *author, "-o", "report", **extra,
+    )  # fmt: skip
+    report = root / "report/verdict.json"
+    if not report.is_file():
+        return {"verdict": "error", "findings": [], "reason": (ran.stdout + ran.stderr)[-3000:]}
+    verdict: dict[str, Any] = json.loads(report.read_text("utf-8"))
+    if (ran.returncode == 0) != (verdict["verdict"] == "pass"):
+        return {
+            "verdict": "error",
+            "findings": [],
+            "reason": f"exit code {ran.returncode} with verdict {verdict['verdict']}",
+        }
+    return verdict
+
+
+def prepare(root: Path, fault: Fault) -> None:
+    shutil.copytree(ROOT / "recipe", root / "recipe", ignore=shutil.ignore_patterns("__pycache__"))
+    for edit in fault.edits:
+        edit.apply(root)
+    for name, text in fault.files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+
+
+def run_fault(fault: Fault) -> Result:
+    """Run one fault; caught only if the expected finding is the first hard one."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="fault-") as directory:
+        root = Path(directory)
+        prepare(root, fault)
+        verdict = parity(root, fault)
+        findings = verdict["findings"]
+        first = findings[0] if findings else None
+        caught = verdict["verdict"] != "pass" and first is not None and first["code"] == fault.expect.code
+        place = first.get("place") if first else None
+        placed = caught and place is not None and right_place(root, place, fault.expect)
+    if first is None:
+        said = f"no finding, verdict {verdict['verdict']}: {verdict.get('reason', '')}"
+    else:
+        where = f"{place['file']}:{place['line']}" if place else "no place"
+        others = sorted({f["code"] for f in findings[1:]})
+        said = f"{first['code']} at {where}: {first['message'][:200]}"
+        if others:
+            said += f" | also {', '.join(others)}"
+        if not placed:
+            said += f" | expected {fault.expect.code} at {fault.expect.file}: {fault.expect.line}"
+    return Result(caught, placed, said, time.monotonic() - began)
+
+
+def right_place(root: Path, place: dict[str, Any], expected: Expected) -> bool:
+    if place["file"] != expected.file:
+        return False
+    if expected.line is None:
+        return True
+    path = root / place["file"]
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return 0 < place["line"] <= len(lines) and expected.line in lines[place["line"] - 1]
+
+
+# What a user's machine may look like; none of it may reach a lane or change a byte.
+MACHINES: list[dict[str, str]] = [
+    {"PYTHONHASHSEED": "0", "LANG": "C", "NEURON_CC_FLAGS": "--optlevel=3"},
+    {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "2", "PYTHONDONTWRITEBYTECODE": "1"},
+    {"PYTHONHASHSEED": "12345", "LC_ALL": "POSIX", "NEURON_LOGICAL_NC_CONFIG": "1", "RANK": "3", "WORLD_SIZE": "8"},
+    {"PYTHONHASHSEED": "random", "TZ": "Asia/Tokyo", "NKI_PRECISE_FP": "0", "XLA_USE_BF16": "1"},
+    {"PYTHONHASHSEED": "4294967295", "PYTHONUTF8": "1", "TORCH_LOGS": "", "MKL_NUM_THREADS": "2"},
+]
+
+
+def clean_run(turn: int) -> tuple[str | None, float]:
+    """One run of the untouched recipe from a directory of its own; the problem, or None when it passed."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix=f"clean {turn} é-") as directory:
+        root = Path(directory)
+        fault = Fault(row="none", title="clean", expect=Expected(code="", file=""))
+        prepare(root, fault)
+        verdict = parity(root, fault, **MACHINES[turn % len(MACHINES)])
+    problem = None
+    if verdict["verdict"] != "pass" or verdict["findings"]:
+        codes = [f"{f['code']} {f['message'][:200]}" for f in verdict["findings"]]
+        problem = f"verdict {verdict['verdict']}: {codes} {verdict.get('reason', '')}"
+    return problem, time.monotonic() - began
