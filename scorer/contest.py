@@ -7,11 +7,13 @@ Errors name the file, the line, what was expected, what was found and what to do
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 CONTESTS = Path(__file__).parent / "contests"
 
@@ -36,10 +38,12 @@ class LaunchRules(Section):
     """What a launch string may say; anything else is refused."""
 
     environment: dict[str, list[str]]  # variable -> values allowed
+    required_environment: list[str]  # variables that must be given
     launcher: list[str]  # ["torchrun", "--standalone"]
     nproc_per_node: list[int]
     full_chip: list[str]  # e.g. "NEURON_LOGICAL_NC_CONFIG=1 x 8": combinations that score; empty: all do
     script: str  # "train.py"
+    flags: bool  # True: words may follow the script
 
 
 class EnvironmentPolicy(Section):
@@ -47,7 +51,7 @@ class EnvironmentPolicy(Section):
 
     launcher_owned: list[str]  # RANK, WORLD_SIZE, ...: a submission may read them; the builder leaves them
     harness_owned: list[str]  # the kit reads them
-    matters: dict[str, str]  # variable -> what it changes: numerics, speed or execution; compared between lanes
+    matters: dict[str, Literal["numerics", "speed", "execution"]]  # variable -> what it changes; compared between lanes
 
 
 class Files(Section):
@@ -124,12 +128,16 @@ class Profile(Section):
     evaluation: EvaluationRules
     lockstep: Lockstep
     kit: KitRules
-    rules: dict[str, str]  # finding code -> "hard", "advice" or "off"; codes not named keep their own severity
-    confidence: dict[str, str] = Field(default_factory=dict)  # dotted field -> "stated", "seen" or "inferred"
+    rules: dict[
+        str, Literal["hard", "advice", "off"]
+    ]  # finding code -> "hard", "advice" or "off"; codes not named keep their own severity
+    confidence: dict[str, Literal["stated", "seen", "inferred"]] = Field(
+        default_factory=dict
+    )  # dotted field -> how it is known
 
 
 class ProfileError(ValueError):
-    """A profile that cannot be used."""
+    """A profile that cannot be used; the message lists every problem as `file:line: what is wrong`."""
 
 
 def load(name_or_path: str | Path) -> Profile:
@@ -139,11 +147,68 @@ def load(name_or_path: str | Path) -> Profile:
         path = CONTESTS / f"{name_or_path}.yaml"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in CONTESTS.glob("*.yaml")))
-        raise ProfileError(f"{path}: no such contest profile; known ones: {known}")
+        raise ProfileError(f"{path}: no such contest profile; known ones: {known}; or give a path that ends in .yaml")
     try:
-        document: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Profile.model_validate(document)
-    except yaml.YAMLError as error:
-        raise ProfileError(f"{path}: not YAML: {error}") from error
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        root = loader.get_single_node()
+        document = None if root is None else loader.construct_document(root)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ProfileError(f"{path}:{line}: not YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{path}: not YAML in UTF-8: {error}") from error
+    if root is None:
+        raise ProfileError(f"{path}:1: empty; expected a contest profile, such as {CONTESTS / 'embedded.yaml'}")
+    repeated = list(_repeated_keys(root))
+    if repeated:
+        raise ProfileError("\n".join(f"{path}:{line}: key {key!r} is given twice; keep one" for key, line in repeated))
+    try:
+        profile = Profile.model_validate(document)
     except ValidationError as error:
-        raise ProfileError(f"{path}: {error}") from error
+        raise ProfileError("\n".join(f"{path}:{_describe(root, problem)}" for problem in error.errors())) from error
+    for field in profile.confidence:
+        if _node_at(root, tuple(field.split(".")))[1]:
+            line = _node_at(root, ("confidence", field))[0].start_mark.line + 1
+            raise ProfileError(f"{path}:{line}: confidence names {field!r}, which this profile does not have")
+    return profile
+
+
+def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
+    """(key, line) of every mapping key that an earlier one of the same mapping has already used."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                yield key.value, key.start_mark.line + 1
+            seen.add(key.value)
+            yield from _repeated_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item)
+
+
+def _node_at(root: yaml.Node, path: tuple[int | str, ...]) -> tuple[yaml.Node, tuple[int | str, ...]]:
+    """The deepest node on a path of keys and indices, and the rest of the path that the document lacks."""
+    node = root
+    for depth, step in enumerate(path):
+        found: yaml.Node | None = None
+        if isinstance(node, yaml.MappingNode):
+            found = next((value for key, value in node.value if key.value == str(step)), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            found = node.value[step]
+        if found is None:
+            return node, path[depth:]
+        node = found
+    return node, ()
+
+
+def _describe(root: yaml.Node, problem: ErrorDetails) -> str:
+    """`line: dotted.field: what was expected and found`, for one of pydantic's problems."""
+    node, _ = _node_at(root, problem["loc"])
+    field = ".".join(map(str, problem["loc"])) or "document"
+    line = node.start_mark.line + 1
+    if problem["type"] == "missing":
+        return f"{line}: {field} is missing; add it"
+    if problem["type"] == "extra_forbidden":
+        return f"{line}: {field} is not a field of a profile; remove it or correct its spelling"
+    return f"{line}: {field}: {problem['msg'][0].lower()}{problem['msg'][1:]}; found {problem['input']!r}"

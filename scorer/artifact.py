@@ -1,0 +1,130 @@
+"""Reading an artifact: the built submission (`train.py`, `launch-command.txt`, `manifest.json`, `train.py.map`).
+
+A bare `train.py` with a launch string is an artifact too; it then has no manifest, and its lines stand for themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from scorer.findings import Place
+
+MAP_VERSION = 1
+MANIFEST_VERSION = 1
+
+
+class Site(Protocol):
+    """A line of an observed program, as receipts keep it: a path relative to the program's root, and a line from 1."""
+
+    file: str
+    line: int
+
+
+class ArtifactError(ValueError):
+    """An artifact that cannot be used; the message names the file, what was expected and what to do."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One submission: its file, its launch string, and where its lines come from."""
+
+    train_py: Path
+    source: str
+    launch_command: str
+    manifest: dict[str, Any] | None
+    sha256: str  # of train.py's bytes
+    places: tuple[Place | None, ...] | None  # recipe place of each line (index 0: line 1); None: no map
+
+    @classmethod
+    def load(cls, directory: Path) -> Artifact:
+        """Read the builder's output directory; every file of it must be there and belong to the same train.py."""
+        train_py = directory / "train.py"
+        source, sha256 = _read_source(train_py)
+        launch_file = directory / "launch-command.txt"
+        manifest = _read_json(directory / "manifest.json", "manifest_version", MANIFEST_VERSION)
+        if manifest.get("artifact_sha256") != sha256:
+            raise ArtifactError(
+                f"{directory / 'manifest.json'}: artifact_sha256 is {manifest.get('artifact_sha256')}, "
+                f"train.py has {sha256}; the file was changed after it was built: build it again"
+            )
+        launch_command = _read_text(launch_file).strip()
+        if not launch_command:
+            raise ArtifactError(f"{launch_file}: empty; expected the launch string on one line; build it again")
+        places = _read_map(directory / "train.py.map", line_count=_line_count(source))
+        return cls(train_py, source, launch_command, manifest, sha256, places)
+
+    @classmethod
+    def from_file(cls, train_py: Path, launch_text: str) -> Artifact:
+        """Any train.py with its launch string, built by this project or not; a map beside it is not looked for."""
+        source, sha256 = _read_source(train_py)
+        return cls(train_py, source, launch_text.strip(), None, sha256, None)
+
+    def place(self, line: int) -> Place | None:
+        """Where in the recipe a line of train.py comes from; None where the builder wrote the line itself."""
+        if self.places is None:
+            return Place(file=self.train_py.name, line=line)
+        return self.places[line - 1] if 0 < line <= len(self.places) else None
+
+    def place_of(self, site: Site | None) -> Place | None:
+        """The recipe place of a receipt's site, which is a line of train.py or already one of the recipe."""
+        if site is None:
+            return None
+        if site.file == self.train_py.name:
+            return self.place(site.line)
+        return Place(file=site.file, line=site.line)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error.strerror}); build the artifact again") from error
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+
+
+def _line_count(source: str) -> int:
+    """Lines as Python counts them: form feeds and the like end none."""
+    return source.count("\n") + (not source.endswith("\n") and source != "")
+
+
+def _read_source(train_py: Path) -> tuple[str, str]:
+    source = _read_text(train_py)
+    return source, hashlib.sha256(train_py.read_bytes()).hexdigest()
+
+
+def _read_json(path: Path, version_key: str, version: int) -> dict[str, Any]:
+    text = _read_text(path)
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ArtifactError(f"{path}:{error.lineno}: not JSON ({error.msg}); build the artifact again") from error
+    if not isinstance(document, dict) or document.get(version_key) != version:
+        found = document.get(version_key) if isinstance(document, dict) else type(document).__name__
+        raise ArtifactError(f"{path}: {version_key} is {found}, expected {version}; build the artifact again")
+    return document
+
+
+def _read_map(path: Path, line_count: int) -> tuple[Place | None, ...]:
+    document = _read_json(path, "version", MAP_VERSION)
+    sources, lines = document.get("sources"), document.get("lines")
+    if not isinstance(sources, list) or not isinstance(lines, list) or len(lines) != line_count:
+        found = len(lines) if isinstance(lines, list) else "no"
+        raise ArtifactError(f"{path}: {found} lines mapped, train.py has {line_count}; build the artifact again")
+    places: list[Place | None] = []
+    for number, entry in enumerate(lines, 1):
+        if entry is None:
+            places.append(None)
+            continue
+        try:
+            source, line = entry
+            places.append(Place(file=sources[source], line=line))
+        except (TypeError, ValueError, IndexError) as error:
+            raise ArtifactError(
+                f"{path}: entry of line {number} is {entry!r}, expected [source index, line] or null; build again"
+            ) from error
+    return tuple(places)
