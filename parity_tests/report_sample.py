@@ -1,0 +1,282 @@
+"""Receipts and comparisons made by hand, for the tests of the reports: one that passes, one that fails."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from scorer.artifact import Artifact
+from scorer.compare import Comparison, Offset, Row
+from scorer.contest import Profile, load
+from scorer.findings import Finding, Place, finding
+from scorer.room.receipts import (
+    Clock,
+    Evaluation,
+    KernelLaunch,
+    Kit,
+    Lane,
+    Launch,
+    OperatorCall,
+    Outcome,
+    Parameter,
+    Rank,
+    Receipt,
+    Site,
+    Subject,
+    TimeSplit,
+    Update,
+)
+
+LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
+KERNELS = {
+    "relu_squared_backward": (4, "bfloat16[2048,512] bfloat16[2048,512]", "relu_squared"),
+    "relu_squared_forward": (4, "bfloat16[2048,512]", "relu_squared"),
+    "rms_norm_backward": (9, "bfloat16[2048,128] bfloat16[2048,128] float32[128]", "rms_norm"),
+    "rms_norm_forward": (9, "bfloat16[2048,128] float32[128]", "rms_norm"),
+    "rotary_qk_norm_backward": (4, "bfloat16[2048,64] bfloat16[2048,64]", "rotary"),
+    "rotary_qk_norm_forward": (4, "bfloat16[2048,64]", "rotary"),
+    "softcap_cross_entropy_backward": (1, "float32[2048,2048] int32[2048]", "cross_entropy"),
+    "softcap_cross_entropy_forward": (1, "float32[2048,2048] int32[2048]", "cross_entropy"),
+}
+
+
+def sample_profile() -> Profile:
+    return load("embedded")
+
+
+def sample_artifact() -> Artifact:
+    manifest: dict[str, Any] = {
+        "manifest_version": 1,
+        "artifact_sha256": "5f1c" + "0" * 60,
+        "git": {"commit": "0133519f", "dirty": False},
+        "knobs": {
+            "depth": {"value": 4, "origin": "file recipe/configs/embedded.yaml:3"},
+            "width": {"value": 128, "origin": "file recipe/configs/embedded.yaml:4"},
+            "norm": {"value": "nki", "origin": "file recipe/configs/embedded.yaml:9"},
+            "matrix_learning_rate": {"value": 0.02, "origin": "default recipe/config.py:41"},
+            "betas": {"value": [0.8, 0.95], "origin": "default recipe/config.py:44"},
+        },
+        "kernels": {
+            name: {"launches_per_update": count, "place": f"recipe/kernels/{file}.py:{20 + count}"}
+            for name, (count, _, file) in KERNELS.items()
+        },
+    }
+    return Artifact(
+        train_py=Path("train.py"),
+        source="pass\n" * 9000,
+        launch_command=LAUNCH,
+        manifest=manifest,
+        sha256="5f1c" + "0" * 60,
+        places=None,
+    )
+
+
+def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane, Receipt]:
+    """Three lanes and the control; with `norm_runs` off, the artifact's RMSNorm kernel never launches from update 3 on."""
+    local = _run(Lane.LOCAL, updates, shift_from=None)
+    artifact = _run(Lane.ARTIFACT, updates, shift_from=None if norm_runs else 3)
+    control = _run(Lane.CONTROL, 8, shift_from=0)
+    trusted = _receipt(Lane.TRUSTED).model_copy(
+        update={
+            "evaluations": [
+                _evaluation("trusted, own settings", "public_val", 32768, 128, 1.83421),
+                _evaluation("eval-public", "public_val", 32768, 128, 1.83421),
+                _evaluation("trusted, official", "private_val", 65536, 128, 1.84093),
+            ]
+        }
+    )
+    return {Lane.LOCAL: local, Lane.ARTIFACT: artifact, Lane.TRUSTED: trusted, Lane.CONTROL: control}
+
+
+def passing() -> Comparison:
+    return _comparison("pass", "Nothing differs that could matter, and the sensitivity control was seen to differ.", [])
+
+
+def failing() -> Comparison:
+    findings = [
+        finding(
+            _code("KRN"),
+            "rms_norm_forward ran 0 times an update in the artifact, 9 in the recipe; aten::rsqrt ran instead",
+            place=Place(file="recipe/model.py", line=61),
+            artifact_line=402,
+            lane="artifact",
+            rank=0,
+            update=3,
+            evidence={"expected": 9, "local": 9, "artifact": 0, "instead": ["aten::rsqrt", "aten::mean"]},
+        ),
+        finding(
+            _code("LCK"),
+            "losses part at update 3: 0x1.5f3a2p+2 in the recipe, 0x1.5f3a6p+2 in the artifact",
+            place=Place(file="recipe/train.py", line=88),
+            lane="artifact",
+            rank=0,
+            update=3,
+            evidence={"local": "0x1.5f3a2p+2", "artifact": "0x1.5f3a6p+2"},
+        ),
+        finding(
+            _code("REV"),
+            "the environment variable NEURON_CC_FLAGS is read with a default: a value set outside wins silently",
+            place=Place(file="recipe/train.py", line=12),
+            artifact_line=31,
+            severity="advice",
+        ),
+    ]
+    return _comparison("fail", "Two findings: the artifact is not the program that the recipe is.", findings)
+
+
+def _code(family: str) -> str:
+    """Some code of a family: which one does not matter to a report."""
+    from scorer.findings import CODES
+
+    return min(code for code in CODES if code.startswith(family))
+
+
+def _comparison(verdict: Any, reason: str, findings: list[Finding]) -> Comparison:
+    same = verdict == "pass"
+    rows = [
+        Row("outcome", "complete, exit 0", "complete, exit 0", "complete", True),
+        Row("updates", "118", "118", "", True),
+        Row("final loss", "3.41207", "3.41207" if same else "3.43977", "", same),
+        Row("parameters after the window", "9c41f7ab03de", "9c41f7ab03de" if same else "77d0b19e4c55", "", same),
+        Row("checkpoint", "44ac81e0b7f2", "44ac81e0b7f2" if same else "d7e02b8c61a9", "loads, 30 tensors", same),
+        Row("kernel launches an update", "36", "36" if same else "27", "", same),
+        Row("operators of update 3", "61 kinds, 1,204 calls", "61 kinds, 1,204 calls", "", True),
+        Row("environment", "2 variables matter", "the same", "", True),
+        Row("val_bpb at own settings", "1.83421", "", "1.83421", True),
+        Row("val_bpb, official settings", "", "", "1.84093", None),
+        Row("time", "61.2 s", "60.8 s", "9.1 s", None),
+    ]
+    steps = [
+        ("recipe, in memory", 0.0),
+        ("weights after save", 0.0),
+        ("import path", 0.0),
+        ("token count", 0.0112),
+        ("shard", -0.00448),
+    ]
+    offsets, at = [], 1.83421
+    for name, part in steps:
+        offsets.append(Offset(name, at, at + part, part))
+        at += part
+    return Comparison(verdict=verdict, reason=reason, findings=findings, rows=rows, offsets=offsets)
+
+
+def _run(lane: Lane, updates: int, shift_from: int | None) -> Receipt:
+    def shifted(update: int) -> bool:
+        return shift_from is not None and update >= shift_from
+
+    def loss(update: int, rank: int) -> float:
+        noise = 0.06 * math.sin(update * 12.9898 + rank) * math.exp(-update / 90)
+        base = 3.25 + 4.4 * math.exp(-update / 17) + 0.9 * math.exp(-update / 80) + noise
+        return base + (0.02 + 0.004 * (update - (shift_from or 0)) if shifted(update) else 0.0)
+
+    ranks = []
+    for rank in range(2):
+        records = [
+            Update(
+                update=update,
+                losses=[loss(update, rank).hex()],
+                seconds=0.42 if update > 2 else 1.4,
+                launches=[
+                    KernelLaunch(kernel=name, count=count, shapes=[shape], site=Site(file="train.py", line=100 + count))
+                    for name, (count, shape, _) in sorted(KERNELS.items())
+                    if not (shifted(update) and name == "rms_norm_forward" and lane is Lane.ARTIFACT)
+                ],
+            )
+            for update in range(updates)
+        ]
+        ranks.append(_rank(rank, lane, records, replaced=lane is Lane.ARTIFACT and shift_from is not None))
+    split = TimeSplit(start_up=9.8, train=49.6 if updates > 10 else 3.2, tail=1.8, total=61.2 if updates > 10 else 14.8)
+    return _receipt(lane).model_copy(update={"ranks": ranks, "time": split})
+
+
+def _rank(rank: int, lane: Lane, updates: list[Update], replaced: bool) -> Rank:
+    flags = "--model-type=transformer" if lane is Lane.LOCAL and replaced else "--model-type=transformer --optlevel=1"
+    environment = {
+        "NEURON_LOGICAL_NC_CONFIG": "2",
+        "NEURON_CC_FLAGS": flags,
+        "OMP_NUM_THREADS": "1",
+        "HOME": f"/tmp/room-{lane.value}/home",
+        "RANK": str(rank),
+    }
+    census = [
+        OperatorCall(
+            operator="aten::mm",
+            signature="bfloat16[2048,128] bfloat16[128,512]",
+            count=24,
+            site=Site(file="train.py", line=212),
+        ),
+        OperatorCall(
+            operator="aten::rsqrt",
+            signature="float32[2048,1]",
+            count=9 if replaced else 0,
+            site=Site(file="train.py", line=402),
+        ),
+    ]
+    return Rank(
+        rank=rank,
+        world_size=2,
+        python="3.11.7",
+        argv=["train.py"],
+        environment_start=environment,
+        environment_end=environment,
+        packages={"torch": "2.13.0", "numpy": "2.4.1"},
+        neuron="stand-in",
+        devices=["neuron"],
+        knobs={},
+        parameters=[Parameter(name="embedding.weight", shape=[2048, 128], dtype="bfloat16", device="neuron")],
+        updates=updates,
+        census_update=3,
+        census=[call for call in census if call.count],
+        events=[],
+        observer_seconds=0.3,
+    )
+
+
+def _receipt(lane: Lane) -> Receipt:
+    return Receipt(
+        scorer_version="0.1.0",
+        lane=lane,
+        outcome=Outcome.COMPLETE,
+        exit_code=0,
+        problem=None,
+        problem_site=None,
+        profile="embedded",
+        profile_version=1,
+        subject=Subject(
+            kind="recipe" if lane is Lane.LOCAL else "file",
+            sha256=("71ab" if lane is Lane.LOCAL else "5f1c") + "0" * 60,
+        ),
+        kit=Kit(stand_in=True, prepare_sha256="be" * 32, data_sha256={"tokenizer.json": "a1" * 32}),
+        launch=Launch(
+            text=LAUNCH, environment={"NEURON_LOGICAL_NC_CONFIG": "2"}, nproc_per_node=2, program=["train.py"]
+        ),
+        clock=Clock(kind="virtual", seconds_per_update=0.5),
+        caches="warm",
+        network="none",
+        ranks=[],
+        time=None,
+        checkpoint=None,
+        evaluations=[],
+        summary={},
+        log_steps=[],
+        log_tail=[],
+        left_files=[],
+        left_processes=[],
+    )
+
+
+def _evaluation(name: str, split: str, tokens: int, seq_len: int, bpb: float) -> Evaluation:
+    return Evaluation(
+        name=name,
+        split=split,
+        seq_len=seq_len,
+        batch_size=8,
+        world_size=1,
+        device="neuron",
+        num_tokens=tokens,
+        num_bytes=tokens * 4,
+        total_nats=(bpb * math.log(2) * tokens * 4).hex(),
+        val_bpb=bpb.hex(),
+        seconds=3.1,
+    )

@@ -1,0 +1,83 @@
+"""The report in a terminal: the first difference, three columns, offsets and findings. Plain lines where it is piped."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from scorer.report.view import FindingView, View
+
+_STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+_SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
+
+
+def print_view(view: View, console: Console) -> None:
+    """Print the whole report."""
+    style = _STYLES[view.verdict]
+    banner = Text.assemble((_SIGNS[view.verdict], f"bold {style}"), "  ", view.reason)
+    if view.first:
+        banner.append("\n\nFirst difference: ", style="bold")
+        banner.append_text(_line(view.first))
+        banner.append(f"\n{view.first.remedy}", style="dim")
+    console.print(Panel(banner, border_style=style, box=box.ROUNDED, title=view.contest_name, title_align="left"))
+    console.print(_lanes(view))
+    if view.offsets:
+        console.print(_offsets(view))
+    differing = [kernel for kernel in view.kernels if not kernel.agree]
+    for kernel in differing:
+        console.print(
+            Text(
+                f"kernel {kernel.kernel}: {kernel.artifact or '0'} launches an update in the artifact, "
+                f"{kernel.local or '?'} in the recipe, {kernel.expected or '?'} expected",
+                style="red",
+            )
+        )
+    for finding in (*view.hard, *view.advice):
+        console.print(_finding(finding))
+
+
+def _line(finding: FindingView) -> Text:
+    line = Text()
+    if finding.place:
+        line.append(f"{finding.place}: ", style="bold")
+    line.append(finding.code, style="bold red" if finding.hard else "bold yellow")
+    line.append(f" {finding.message}")
+    if finding.where:
+        line.append(f" ({finding.where})", style="dim")
+    return line
+
+
+def _lanes(view: View) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
+    table.add_column("")
+    for name, style in (("local", "blue"), ("artifact", "dark_orange3"), ("trusted", "magenta")):
+        table.add_column(name, header_style=f"bold {style}", overflow="fold")
+    table.add_column("")
+    for row in view.rows:
+        mark = {True: Text("✓", "green"), False: Text("≠", "bold red"), None: Text("")}[row.agree]
+        table.add_row(row.label, *(text for _, text in row.cells), mark, style="red" if row.agree is False else "")
+    return table
+
+
+def _offsets(view: View) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, title="from the recipe's number to the official one", title_justify="left"
+    )
+    table.add_column("part")
+    table.add_column("bpb", justify="right")
+    table.add_column("becomes", justify="right")
+    table.add_row("recipe's own evaluation", "", f"{view.offsets[0].start:.5f}")
+    for offset in view.offsets:
+        table.add_row(offset.name, f"{offset.part:+.6f}" if offset.part else "0", f"{offset.end:.5f}")
+    return table
+
+
+def _finding(finding: FindingView) -> Group:
+    detail = Text(f"{finding.title}. ", style="bold")
+    detail.append(finding.remedy, style="not bold")
+    evidence = [Text(f"{name}: {value}", style="dim") for name, value in finding.evidence]
+    return Group(_line(finding), Padding(Group(*evidence, detail), (0, 0, 1, 4)))
