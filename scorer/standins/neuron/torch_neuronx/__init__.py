@@ -1,0 +1,26 @@
+"""A stand-in for ``torch_neuronx``: on import, ``torch.device("neuron")`` is real to the program, on CPU memory.
+
+Factory functions, copies, views, autograd, optimizers, generators, checkpoints, the process group and the compile backend named "neuron", and
+NKI kernels work as they do on a device. `STAND_IN` tells it from Amazon's package.
+"""
+
+from __future__ import annotations
+
+import torch
+
+STAND_IN = True
+__version__ = "2.11.3+standin"
+_TORCH = (2, 13)
+
+if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) != _TORCH:
+    raise ImportError(
+        f"the torch_neuronx stand-in registers its device through interfaces of torch {_TORCH[0]}.{_TORCH[1]}, and found torch {torch.__version__}: "
+        f"install torch {_TORCH[0]}.{_TORCH[1]}, or Amazon's torch_neuronx"
+    )
+
+from . import device  # noqa: E402
+from .kernels import nki_op, wrap_nki  # noqa: E402
+
+device.register()
+
+__all__ = ["STAND_IN", "__version__", "nki_op", "wrap_nki"]

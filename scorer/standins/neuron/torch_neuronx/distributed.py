@@ -1,0 +1,80 @@
+"""The process group backend "neuron": gloo over the tensors' host memory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import ProcessGroup, Store
+
+from .memory import host_of
+
+# Operations of a process group, and the gloo method that carries each out.
+_OPERATIONS = {
+    "allreduce": "allreduce",
+    "allreduce_coalesced": "allreduce_coalesced",
+    "broadcast": "broadcast",
+    "reduce": "reduce",
+    "allgather": "allgather",
+    "allgather_coalesced": "allgather_coalesced",
+    "_allgather_base": "_allgather_base",
+    "all_gather_single": "_allgather_base",
+    "gather": "gather",
+    "scatter": "scatter",
+    "reduce_scatter": "reduce_scatter",
+    "_reduce_scatter_base": "_reduce_scatter_base",
+    "reduce_scatter_single": "_reduce_scatter_base",
+    "alltoall": "alltoall",
+    "alltoall_base": "alltoall_base",
+    "all_to_all_single": "alltoall_base",
+    "send": "send",
+    "recv": "recv",
+    "recv_anysource": "recv_anysource",
+}
+
+
+class NeuronProcessGroup(ProcessGroup):
+    """A process group for neuron and CPU tensors. Results land in the tensors' own memory, so gloo's work handles are its handles."""
+
+    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta) -> None:
+        super().__init__(rank, size)
+        self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+
+    def getBackendName(self) -> str:  # noqa: N802 (torch calls it by this name)
+        """The backend's name."""
+        return "neuron"
+
+    def barrier(self, opts: dist.BarrierOptions | None = None) -> dist.Work:
+        """Wait for every rank."""
+        plain = dist.BarrierOptions()
+        if opts is not None:
+            plain.timeout = opts.timeout
+        return self._gloo.barrier(plain)
+
+
+def _through_gloo(name: str, method: str) -> Any:
+    def operation(self: NeuronProcessGroup, *args: Any, **kwargs: Any) -> Any:
+        hosts = [_hosts(argument) for argument in args]
+        return getattr(self._gloo, method)(*hosts, **{key: _hosts(value) for key, value in kwargs.items()})
+
+    operation.__name__ = name
+    return operation
+
+
+for _name, _method in _OPERATIONS.items():
+    setattr(NeuronProcessGroup, _name, _through_gloo(_name, _method))
+
+
+def _hosts(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value if value.is_cpu else host_of(value)
+    if isinstance(value, list | tuple):
+        return [_hosts(one) for one in value]
+    return value
+
+
+def register() -> None:
+    """Make ``dist.init_process_group("neuron")`` known."""
+    dist.Backend.register_backend("neuron", NeuronProcessGroup, devices=["neuron", "cpu"])

@@ -1,0 +1,81 @@
+"""What ``torch.neuron`` offers: one device per rank, which runs at once, so that waiting for it is no wait."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import torch
+
+from . import randomness
+
+
+class NeuronModule:
+    """The device module ``torch.neuron``."""
+
+    def is_available(self) -> bool:
+        """Whether the device can be used."""
+        return True
+
+    def is_initialized(self) -> bool:
+        """Whether the device has been set up; importing the package does that."""
+        return True
+
+    def init(self) -> None:
+        """Set the device up; importing the package has done so."""
+
+    def device_count(self) -> int:
+        """Devices that this rank sees."""
+        return 1
+
+    def current_device(self) -> int:
+        """The index of the device in use."""
+        return 0
+
+    def set_device(self, device: Any) -> None:
+        """Choose the device: index 0 is the only one, whatever the rank."""
+
+    def device(self, device: Any = None) -> contextlib.AbstractContextManager[None]:
+        """A context in which `device` is the one in use."""
+        return contextlib.nullcontext()
+
+    def get_device_name(self, device: Any = None) -> str:
+        """A name that tells the stand-in from hardware."""
+        return "neuron stand-in on CPU"
+
+    def synchronize(self, device: Any = None) -> None:
+        """Wait until the device is idle."""
+
+    def empty_cache(self) -> None:
+        """Give unused memory back."""
+
+    def manual_seed(self, seed: int) -> None:
+        """Seed the device's generator."""
+        randomness.generator.manual_seed(seed)
+
+    def manual_seed_all(self, seed: int) -> None:
+        """Seed the generators of all devices."""
+        randomness.generator.manual_seed(seed)
+
+    def seed(self) -> None:
+        """Seed the device's generator from the operating system."""
+        randomness.generator.seed()
+
+    def initial_seed(self) -> int:
+        """The seed in use."""
+        return randomness.generator.initial_seed()
+
+    def get_rng_state(self, device: Any = "neuron") -> torch.Tensor:
+        """The state of the device's generator, a CPU byte tensor."""
+        return randomness.generator.get_state()
+
+    def set_rng_state(self, new_state: torch.Tensor, device: Any = "neuron") -> None:
+        """Put the device's generator into `new_state`."""
+        randomness.generator.set_state(new_state)
+
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        """Types that ``torch.autocast("neuron")`` accepts."""
+        return [torch.bfloat16, torch.float16]
+
+    def _is_in_bad_fork(self) -> bool:
+        return False
