@@ -73,7 +73,7 @@ def sample_artifact() -> Artifact:
 
 
 def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane, Receipt]:
-    """Three lanes and the control; with `norm_runs` off, the artifact's RMSNorm kernel never launches from update 3 on."""
+    """Three lanes and the control; with `norm_runs` off, the artifact's RMSNorm kernel stops launching at update 3."""
     local = _run(Lane.LOCAL, updates, shift_from=None)
     artifact = _run(Lane.ARTIFACT, updates, shift_from=None if norm_runs else 3)
     control = _run(Lane.CONTROL, 8, shift_from=0)

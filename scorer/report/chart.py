@@ -1,7 +1,7 @@
 """The loss chart: one SVG per width, the same bytes for the same curves, coloured by the page's CSS variables.
 
-matplotlib draws with placeholder colours, which become `var(--...)` afterwards, so that one drawing serves the light and
-the dark page. Text stays text (`svg.fonttype: none`) in the page's own font.
+matplotlib draws with placeholder colours, which become `var(--...)` afterwards, so that one drawing serves the light
+and the dark page. Text stays text (`svg.fonttype: none`) in the page's own font.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     # The artifact's thin line runs inside the local lane's broad one: where they agree, both are seen.
     "local": {"linewidth": 5.5, "alpha": 0.38, "zorder": 2},
     "artifact": {"linewidth": 1.5, "zorder": 4},
-    "control": {"linewidth": 1.4, "linestyle": (0, (3, 2)), "zorder": 3},
+    "control": {"linewidth": 1.4, "linestyle": (0, (3, 2)), "zorder": 5},
     "rehearsal": {"linewidth": 1.5, "zorder": 4},
 }
 

@@ -14,7 +14,7 @@ from scorer.report.chart import loss_chart
 from scorer.report.view import View
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_WIDE, _NARROW = (10.0, 3.7), (5.0, 3.9)  # inches; the page shows one or the other by its width
+_WIDE, _NARROW = (10.0, 3.7), (4.4, 3.6)  # inches; the page shows one or the other by its width
 
 
 def page(view: View) -> str:

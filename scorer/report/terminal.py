@@ -1,4 +1,4 @@
-"""The report in a terminal: the first difference, three columns, offsets and findings. Plain lines where it is piped."""
+"""The report in a terminal: the first difference, three columns, offsets and findings; plain lines where piped."""
 
 from __future__ import annotations
 

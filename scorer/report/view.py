@@ -1,7 +1,7 @@
 """What every report shows, drawn from a comparison and its receipts: plain values, in display order, ready to print.
 
-`view()` is the only reader of receipts in this package; the terminal, the page, the JSON and the JUnit file print what it
-returns and compute nothing. Nothing in it depends on the clock, the machine's paths or the order of dictionaries.
+`view()` is the only reader of receipts in this package; the terminal, the page, the JSON and the JUnit file print what
+it returns and compute nothing. Nothing in it depends on the clock, the machine's paths or the order of dictionaries.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Curves:
-    """Loss curves of all lanes, and the updates at which local and artifact agree or part, bit for bit, over all ranks."""
+    """Loss curves of all lanes, and the updates at which local and artifact agree or part to the last bit."""
 
     series: tuple[Series, ...]
     equal: tuple[int, ...]
