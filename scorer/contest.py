@@ -8,6 +8,7 @@ Errors name the file, the line, what was expected, what was found and what to do
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 CONTESTS = Path(__file__).parent / "contests"
+
+
+Effect = Literal["numerics", "speed", "execution"]
 
 
 class Section(BaseModel):
@@ -47,11 +51,24 @@ class LaunchRules(Section):
 
 
 class EnvironmentPolicy(Section):
-    """Environment variables, by name or pattern with `*`."""
+    """Environment variables, by name or by pattern with `*`; a name goes before a pattern, a longer pattern before a
+    shorter one.
+    """
 
     launcher_owned: list[str]  # RANK, WORLD_SIZE, ...: a submission may read them; the builder leaves them
     harness_owned: list[str]  # the kit reads them
-    matters: dict[str, Literal["numerics", "speed", "execution"]]  # variable -> what it changes; compared between lanes
+    matters: dict[str, Effect]  # variable -> what it changes; compared between lanes
+
+    def effect(self, variable: str) -> Effect | None:
+        """What a variable changes in a run; None where the profile knows of nothing."""
+        matching = [pattern for pattern in self.matters if fnmatchcase(variable, pattern)]
+        return self.matters[max(matching, key=lambda pattern: ("*" not in pattern, len(pattern)))] if matching else None
+
+    def owner(self, variable: str) -> Literal["launcher", "harness"] | None:
+        """Who sets a variable, where that is not the submission's author."""
+        if any(fnmatchcase(variable, pattern) for pattern in self.launcher_owned):
+            return "launcher"
+        return "harness" if any(fnmatchcase(variable, pattern) for pattern in self.harness_owned) else None
 
 
 class Files(Section):
@@ -72,6 +89,8 @@ class Hook(Section):
 class Machine(Section):
     """What the scoring machine has."""
 
+    title: str
+    versions: dict[str, str]  # distribution -> version
     python: str  # "3.12": the grammar the artifact must parse under
     packages: list[str]  # importable top-level modules, beside the standard library
     device: str
@@ -108,9 +127,67 @@ class KitRules(Section):
     """What a kit must offer."""
 
     symbols: list[str]
-    optional_symbols: list[str]
+    optional_symbols: list[str]  # early kits lack them
+    constants: dict[str, int]  # constants whose literal value the kit must state, where it defines them
+    vocab_size: int
+    bos_token_id: int
     sha256: str | None  # of prepare.py; None: any, recorded in the receipt
     stand_in: bool  # True: this contest's kit is scorer/standins/kit
+
+
+class Fingerprint(Section):
+    """Totals that a token set is known by: another byte count means other tokens."""
+
+    split: str
+    max_tokens: int
+    world_size: int
+    num_bytes: int
+
+
+class KnownOffset(Section):
+    """A difference in bpb that was measured between two ways of scoring the same checkpoint."""
+
+    name: str
+    bpb: list[float]  # lowest and highest seen, or the mean alone
+    sd: float | None = None
+
+
+class Noise(Section):
+    """How far runs of one file are apart, as standard deviations in bpb unless said otherwise."""
+
+    same_file_sd: float
+    seed_sd: list[float]
+    shuffle_sd: float
+    repeat_below: float  # differences smaller than this need a second run
+    bpb_per_percent_of_steps: float
+    step_count_sd: list[float]
+    host_spread: float  # share by which hosts differ in speed
+    bad_path_share: float  # share of seeds that take the worse path in the first updates
+    bad_path_bpb: list[float]
+    bad_path_updates: int  # a change that touches earlier updates draws the path again
+
+
+class Decisions(Section):
+    """Rules by which a difference between two recipes is believed."""
+
+    step_ratio: list[float]  # outside of it the comparison is confounded
+    adopt_bpb: float  # mean over hosts that agree in sign
+    hosts_disagree_bpb: float
+    audit_bpb: float  # a gain beyond it is held for an audit
+    control_drift_bpb: float  # a control that moves more quarantines its host
+
+
+class Facts(Section):
+    """What is known of the contest beside its contract: fingerprints, offsets, noise, habits of entrants."""
+
+    uploads_per_week: int
+    fingerprints: list[Fingerprint]
+    offsets: list[KnownOffset]
+    noise: Noise
+    decisions: Decisions
+    stop_reserve_seconds: list[float]  # entrants stop when less than a step and this is left
+    startup_margin_seconds: list[float]  # they count this much more start-up than they see
+    startup_seen_seconds: dict[str, list[float]]  # caches -> lowest and highest
 
 
 class Profile(Section):
@@ -131,9 +208,8 @@ class Profile(Section):
     rules: dict[
         str, Literal["hard", "advice", "off"]
     ]  # finding code -> "hard", "advice" or "off"; codes not named keep their own severity
-    confidence: dict[str, Literal["stated", "seen", "inferred"]] = Field(
-        default_factory=dict
-    )  # dotted field -> how it is known
+    facts: Facts | None = None
+    confidence: dict[str, Literal["stated", "seen", "inferred"]] = Field(default_factory=dict)  # by dotted field
 
 
 class ProfileError(ValueError):

@@ -61,6 +61,13 @@ def ensure_kit(profile: Profile, kit_dir: Path | None = None) -> KitPaths:
     missing = sorted(set(profile.kit.symbols) - _top_level_names(prepare))
     if missing:
         raise KitError(f"{prepare}: does not define {', '.join(missing)}, which contest {profile.name} needs")
+    for name, value in profile.kit.constants.items():
+        line, found = _literals(prepare).get(name, (0, value))
+        if found != value:
+            raise KitError(
+                f"{prepare}:{line}: {name} is {found}, contest {profile.name} version {profile.version} says {value}; "
+                "use a profile for this version of the kit"
+            )
     stand_in = directory == STAND_IN
     named = os.environ.get("NEURON_COMPETITION_R1_CACHE_DIR")
     if named and not stand_in:
@@ -99,12 +106,28 @@ def _choose(profile: Profile, kit_dir: Path | None) -> Path:
     )
 
 
-def _top_level_names(path: Path) -> set[str]:
-    """Names that a module defines or imports at its top level, also inside `if` and `try`; read, not run."""
+def _parse(path: Path) -> ast.Module:
     try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
+        return ast.parse(path.read_bytes(), filename=str(path))
     except SyntaxError as error:
         raise KitError(f"{path}:{error.lineno}: not Python {platform.python_version()}: {error.msg}") from error
+
+
+def _literals(path: Path) -> dict[str, tuple[int, object]]:
+    """Top-level names that are assigned one literal, as name -> (line, value); computed ones are left out."""
+    found: dict[str, tuple[int, object]] = {}
+    for statement in _parse(path).body:
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or not isinstance(statement.value, ast.Constant):
+            continue
+        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+            if isinstance(target, ast.Name):
+                found[target.id] = (statement.lineno, statement.value.value)
+    return found
+
+
+def _top_level_names(path: Path) -> set[str]:
+    """Names that a module defines or imports at its top level, also inside `if` and `try`; read, not run."""
+    tree = _parse(path)
     names: set[str] = set()
     pending: list[ast.AST] = list(tree.body)
     while pending:
@@ -134,7 +157,8 @@ def _build_once(prepare: Path, cache_dir: Path) -> None:
     with _lock(cache_dir.parent / f"{cache_dir.name}.lock"):
         if built.is_file() and cache_dir.is_dir():
             return
-        shutil.rmtree(cache_dir, ignore_errors=True)
+        if cache_dir.exists():
+            shutil.rmtree(cache_dir)
         _run_setup(prepare, cache_dir)
         built.touch()
 
