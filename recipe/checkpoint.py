@@ -1,0 +1,84 @@
+"""The checkpoint: one file of plain values and CPU tensors that `torch.load(weights_only=True)` reads."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from recipe.config import Config
+from recipe.model import GPT, activation_dtype
+from recipe.ranks import register_device
+
+CHECKPOINT = Path("out") / "final.pt"
+WRAPPERS = ("module.", "_orig_mod.")  # prefixes that DDP and torch.compile put before parameter names
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used. The message names the file, what was expected, what was found, what to do."""
+
+
+def model_config(config: Config) -> dict[str, int | float]:
+    """What the parameters' shapes and the forward pass depend on."""
+    return {
+        "vocab_size": config.vocab_size,
+        "depth": config.depth,
+        "width": config.width,
+        "heads": config.heads,
+        "mlp_ratio": config.mlp_ratio,
+        "rotary_base": config.rotary_base,
+        "norm_eps": config.norm_eps,
+        "logit_softcap": config.logit_softcap,
+    }
+
+
+def save_checkpoint(model: GPT, config: Config, meta: dict[str, int | float]) -> None:
+    """Write `out/final.pt`: beside it first, then renamed into place, so that half a checkpoint never has that name."""
+    state = {strip(name): tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+    CHECKPOINT.parent.mkdir(parents=True, exist_ok=True)
+    partial = CHECKPOINT.with_suffix(".partial")
+    torch.save({"model_state": state, "model_config": model_config(config), "meta": meta}, partial)
+    partial.replace(CHECKPOINT)
+
+
+def strip(name: str) -> str:
+    """A parameter's name without the prefixes of wrappers."""
+    for wrapper in WRAPPERS:
+        name = name.removeprefix(wrapper)
+    return name
+
+
+def load_model(checkpoint_path: str, device: str | torch.device, config: Config) -> GPT:
+    """The whole model of a checkpoint, in eval mode on `device`; every parameter must be there and none may be left over."""
+    register_device(config)
+    device = torch.device(device)
+    checkpoint = _read(checkpoint_path)
+    expected = model_config(config)
+    for name, value in expected.items():
+        found = checkpoint["model_config"].get(name)
+        if found != value:
+            raise CheckpointError(
+                f"{checkpoint_path}: model_config has {name} = {found!r}, this program was made for {value!r}: "
+                "load it with the program that wrote it"
+            )
+    model = GPT(config, activation_dtype(config, device))
+    try:
+        model.load_state_dict({strip(name): tensor for name, tensor in checkpoint["model_state"].items()}, strict=True)
+    except RuntimeError as error:
+        raise CheckpointError(f"{checkpoint_path}: {error}; load it with the program that wrote it") from error
+    model.eval()
+    return model.to(device)
+
+
+def _read(checkpoint_path: str) -> dict[str, Any]:
+    try:
+        checkpoint = torch.load(checkpoint_path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        raise CheckpointError(f"{checkpoint_path}: cannot read the checkpoint: {error}; train again to write it") from error
+    if not isinstance(checkpoint, dict) or not {"model_state", "model_config", "meta"} <= checkpoint.keys():
+        raise CheckpointError(
+            f"{checkpoint_path}: expected a dict with model_state, model_config and meta; train again to write one"
+        )
+    return checkpoint

@@ -1,0 +1,221 @@
+"""The configuration: one frozen dataclass of knobs, filled from `configs/NAME.yaml` and `--knob value` overrides.
+
+    config = load_config(["--config", "embedded", "--depth", "2"])
+
+Every value a run depends on is a field here, or follows from one by a property. Code that needs knobs takes a parameter annotated
+`Config` and reads fields from it; nothing stores it. In a built submission each field is the literal that the builder froze.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CONFIGS = Path(__file__).parent / "configs"
+
+
+@dataclass(frozen=True)
+class Config:
+    """All knobs. Sizes count elements, times are seconds, learning rates are those of the flat part of the schedule."""
+
+    # Machine and launch. The launch string is made from these, and the run refuses to start under another one.
+    device: str  # "neuron" or "cpu"
+    world_size: int  # ranks that torchrun starts
+    lnc: int  # physical cores per logical core, 1 or 2; kernels are specialised for it
+    dtype: str  # activations and Newton-Schulz on the Neuron device: "bfloat16" or "float32" (a CPU always computes in float32)
+    seed: int
+
+    # Model
+    vocab_size: int  # must equal the kit's tokenizer
+    depth: int
+    width: int
+    heads: int
+    mlp_ratio: int  # hidden width of the MLP / width
+    rotary_base: float
+    norm_eps: float
+    logit_softcap: float
+
+    # Which implementation each operation has: "nki" or "torch"
+    norm: str
+    rotary: str
+    mlp: str
+    loss: str
+    fused_attention: bool  # F.scaled_dot_product_attention, or the products written out
+
+    # Batch, per update: world_size * micro_batches * batch_size * seq_len tokens
+    seq_len: int
+    batch_size: int  # rows of one forward pass on one rank
+    micro_batches: int  # forward passes per update on one rank
+
+    # Optimizers
+    matrix_lr: float  # Muon
+    matrix_momentum: float
+    embed_lr: float  # AdamW
+    head_lr: float
+    gain_lr: float
+    adam_beta1: float
+    adam_beta2: float
+    weight_decay: float  # AdamW, decoupled
+
+    # Schedule, in fractions of the time that may be charged (or of num_steps)
+    warmup_fraction: float
+    warmup_start: float  # learning rate multiplier at the first update
+    cooldown_fraction: float
+    cooldown_end: float  # learning rate multiplier at the last update
+    reserve_seconds: float  # kept free for the checkpoint and the process's exit
+    startup_margin_seconds: float  # launch to main(): start-up time that the process cannot see
+    num_steps: int = 0  # stop after so many updates; 0: when the clock says so
+
+    # The author's own evaluation, in development runs only
+    eval_split: str = "public_val"
+    eval_seq_len: int = 128
+    eval_batch_size: int = 16
+    eval_tokens: int = 32768
+
+    @property
+    def head_dim(self) -> int:
+        """Width of one attention head."""
+        return self.width // self.heads
+
+    @property
+    def tokens_per_update(self) -> int:
+        """Tokens that all ranks together see in one update."""
+        return self.world_size * self.micro_batches * self.batch_size * self.seq_len
+
+
+# Knobs that take one of a few values.
+CHOICES: dict[str, tuple[object, ...]] = {
+    "device": ("neuron", "cpu"),
+    "lnc": (1, 2),
+    "dtype": ("bfloat16", "float32"),
+    "norm": ("nki", "torch"),
+    "rotary": ("nki", "torch"),
+    "mlp": ("nki", "torch"),
+    "loss": ("nki", "torch"),
+}
+# Whole-number knobs that may be zero; every other one must be at least 1.
+MAY_BE_ZERO = ("seed", "num_steps")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used. The message names file and line, what was expected, what was found, what to do."""
+
+
+def load_config(argv: list[str] | None = None) -> Config:
+    """Read `--config NAME_OR_PATH` and `--knob value` overrides from `argv` (default: the command line)."""
+    path, overrides = _parse_arguments(sys.argv[1:] if argv is None else argv)
+    values = _read_yaml(path)
+    for name, text in overrides:
+        where = f"command line, --{name.replace('_', '-')}"
+        values[name] = (_typed(name, _parse_scalar(text, where), where), where)
+    return _build(path, values)
+
+
+def _parse_arguments(argv: list[str]) -> tuple[Path, list[tuple[str, str]]]:
+    config, pairs = None, []
+    if len(argv) % 2:
+        raise ConfigError(f"command line: {argv[-1]!r} stands alone; write every option as `--knob value`")
+    for option, value in zip(argv[::2], argv[1::2], strict=True):
+        if not option.startswith("--"):
+            raise ConfigError(f"command line: expected an option such as --config, found {option!r}")
+        name = option[2:].replace("-", "_")
+        if name == "config":
+            config = value
+        else:
+            pairs.append((_known(name, "command line"), value))
+    if config is None:
+        raise ConfigError(f"command line: no configuration named; add --config with one of: {_names()}, or a path")
+    path = Path(config) if Path(config).suffix else CONFIGS / f"{config}.yaml"
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such configuration; known ones: {_names()}; or give the path of a YAML file")
+    return path, pairs
+
+
+def _names() -> str:
+    return ", ".join(sorted(path.stem for path in CONFIGS.glob("*.yaml")))
+
+
+def _known(name: str, where: str) -> str:
+    names = [field.name for field in dataclasses.fields(Config)]
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the knobs are: {', '.join(names)}"
+        raise ConfigError(f"{where}: unknown knob {name!r}; {hint}")
+    return name
+
+
+def _read_yaml(path: Path) -> dict[str, tuple[Any, str]]:
+    """Knob -> (value, "file:line"). Composed node by node, because a plain load keeps the last of two equal keys."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot read the configuration: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark else ""
+        raise ConfigError(f"{path}{line}: not YAML: {getattr(error, 'problem', error)}; correct this line") from error
+    if not isinstance(root, yaml.MappingNode):
+        raise ConfigError(f"{path}:1: expected lines of `knob: value`; the knobs are the fields of recipe/config.py's Config")
+    values: dict[str, tuple[Any, str]] = {}
+    for key_node, value_node in root.value:
+        where = f"{path}:{key_node.start_mark.line + 1}"
+        name = _known(str(key_node.value), where)
+        if name in values:
+            raise ConfigError(f"{where}: knob {name!r} was already set at {values[name][1]}; keep one of the two lines")
+        value = _parse_scalar(text[value_node.start_mark.index : value_node.end_mark.index], where)
+        values[name] = (_typed(name, value, where), where)
+    return values
+
+
+def _parse_scalar(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{where}: {text!r} is not a YAML value; quote it if it is a string") from error
+
+
+def _typed(name: str, value: Any, where: str) -> Any:
+    """The value in its field's type; a whole number is accepted where a float is expected, nothing else is converted."""
+    kind = next(str(field.type) for field in dataclasses.fields(Config) if field.name == name)
+    if kind == "float" and type(value) is int:
+        return float(value)
+    if type(value).__name__ != kind:
+        raise ConfigError(f"{where}: knob {name!r} must be of type {kind}, found {value!r} of type {type(value).__name__}")
+    return value
+
+
+def _build(path: Path, values: dict[str, tuple[Any, str]]) -> Config:
+    required = [field.name for field in dataclasses.fields(Config) if field.default is dataclasses.MISSING]
+    missing = [name for name in required if name not in values]
+    if missing:
+        raise ConfigError(f"{path}: missing knob {', '.join(missing)}; add a line `{missing[0]}: VALUE`")
+    config = Config(**{name: value for name, (value, _) in values.items()})
+
+    def refuse(name: str, expected: str) -> ConfigError:
+        where = values[name][1] if name in values else f"{path}: (default)"
+        return ConfigError(f"{where}: knob {name!r} must be {expected}, found {getattr(config, name)!r}")
+
+    for field in dataclasses.fields(Config):
+        value = getattr(config, field.name)
+        if field.name in CHOICES:
+            if value not in CHOICES[field.name]:
+                raise refuse(field.name, "one of " + ", ".join(map(repr, CHOICES[field.name])))
+        elif type(value) is int and value < (0 if field.name in MAY_BE_ZERO else 1):
+            raise refuse(field.name, "0 or more" if field.name in MAY_BE_ZERO else "1 or more")
+        elif type(value) is float and not 0.0 <= value < float("inf"):
+            raise refuse(field.name, "a finite number, 0 or more")
+    if config.width % config.heads or config.head_dim % 2:
+        raise refuse("heads", f"a divisor of width = {config.width} that leaves heads of an even width")
+    for operation in ("norm", "rotary", "mlp", "loss"):
+        if getattr(config, operation) == "nki" and config.device != "neuron":
+            raise refuse(operation, f"'torch' on device {config.device!r}, since NKI kernels run on the Neuron device only")
+    if config.warmup_fraction + config.cooldown_fraction > 1.0:
+        raise refuse("cooldown_fraction", f"at most 1 - warmup_fraction = {1.0 - config.warmup_fraction}")
+    return config

@@ -1,0 +1,222 @@
+"""Rotary position embedding and QK norm in one pass: every head of q and k is rotated by its position and scaled to RMS 1.
+
+    y = (x * cos + swap(x) * sin) / sqrt(mean(x^2) + eps),   mean over the head's D elements
+
+swap exchanges the halves of D. The tables hold the signs: cos = (c, c) and sin = (s, -s) for c, s of D / 2 angles (`rotary_tables`).
+A rotation keeps the norm, so it does not matter that the statistics are taken before it.
+
+q and k are [B, T, H, D] in any floating dtype, cos and sin [T, D] in fp32; results have the dtype of q. Arithmetic is fp32.
+
+What the kernels need: D even; 2 * H * D <= 8192 (six fp32 tiles of that width in SBUF); q and k contiguous, of equal shape. Any B and T,
+LNC 1 and 2. One tile holds up to 128 positions of one row of the batch, q and k side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+import torch
+from torch import Tensor, nn
+from torch_neuronx import wrap_nki
+
+from recipe.kernels.tiling import row_tiles
+
+MAX_COLUMNS = 8192
+
+
+class NkiRotaryQKNorm(nn.Module):
+    """Rotary embedding and QK norm by the NKI kernels below."""
+
+    def __init__(self, eps: float, lnc: int) -> None:
+        super().__init__()
+        self.eps = eps
+        self.lnc = lnc
+
+    def forward(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        """q, k [B, T, H, D] and the tables [T, D] -> q, k [B, T, H, D]."""
+        rotated: tuple[Tensor, Tensor] = RotaryQKNormFunction.apply(q, k, cos, sin, self.eps, self.lnc)
+        return rotated
+
+
+class TorchRotaryQKNorm(nn.Module):
+    """Rotary embedding and QK norm by torch operators."""
+
+    def __init__(self, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        """q, k [B, T, H, D] and the tables [T, D] -> q, k [B, T, H, D]."""
+        return rotary_norm_reference(q, cos, sin, self.eps), rotary_norm_reference(k, cos, sin, self.eps)
+
+
+def rotary_tables(positions: int, head_dim: int, base: float, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Tables cos, sin [T, D] in fp32: pair i of position t turns by t * base^(-2 i / D) (Su et al., 2021)."""
+    frequencies = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float32, device=device) / head_dim)
+    angles = torch.outer(torch.arange(positions, dtype=torch.float32, device=device), frequencies)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([cos, cos], dim=-1), torch.cat([sin, -sin], dim=-1)
+
+
+def rotary_norm_reference(x: Tensor, cos: Tensor, sin: Tensor, eps: float) -> Tensor:
+    """The definition for x [B, T, H, D], in fp32, rounded once to the dtype of x."""
+    wide = x.float()
+    first, second = wide.chunk(2, dim=-1)
+    turned = wide * cos[:, None, :] + torch.cat([second, first], dim=-1) * sin[:, None, :]
+    return (turned * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)).to(x.dtype)
+
+
+class RotaryQKNormFunction(torch.autograd.Function):
+    """Autograd over the two kernels; the tables get no gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, eps: float, lnc: int
+    ) -> tuple[Tensor, Tensor]:
+        """Run the forward kernel; keep the heads' reciprocal norms for the backward one."""
+        q, k = q.contiguous(), k.contiguous()
+        q_out, k_out, rstd = wrap_nki(rotary_qk_norm_forward)[lnc](q=q, k=k, cos=cos, sin=sin, eps=eps)
+        ctx.save_for_backward(q, k, cos, sin, rstd)
+        ctx.lnc = lnc
+        return q_out, k_out
+
+    @staticmethod
+    def backward(ctx: Any, dq_out: Tensor, dk_out: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
+        """Gradients of q and k."""
+        q, k, cos, sin, rstd = ctx.saved_tensors
+        dq, dk = wrap_nki(rotary_qk_norm_backward)[ctx.lnc](
+            dq_out=dq_out.contiguous(), dk_out=dk_out.contiguous(), q=q, k=k, cos=cos, sin=sin, rstd=rstd
+        )
+        return dq, dk, None, None, None, None
+
+
+@nki.jit
+def rotary_qk_norm_forward(q, k, cos, sin, eps):
+    """q, k [B, T, H, D], cos, sin [T, D] fp32 -> q, k rotated and normalised, rstd [B, T, 2 H, 1] fp32 (q's heads, then k's)."""
+    batch, positions, heads, width = q.shape
+    half, both = width // 2, 2 * heads
+    assert width % 2 == 0, f"rotary_qk_norm_forward: D = {width} is odd, but heads are rotated by halves"
+    assert both * width <= MAX_COLUMNS, f"rotary_qk_norm_forward: 2 * H * D = {both * width}, must be <= {MAX_COLUMNS}"
+    q_out = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
+    k_out = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
+    rstd = nl.ndarray(shape=(batch, positions, both, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+
+    loaded = -1  # first position of the tables in SBUF
+    for row, first, count in row_tiles(batch, positions, nl.program_id(axis=0), nl.num_programs(axes=0)):
+        last = first + count
+        if loaded != first:
+            cos_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            sin_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=cos_tile, src=cos[first:last, 0:width])
+            nisa.dma_copy(dst=sin_tile, src=sin[first:last, 0:width])
+            loaded = first
+        x = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=x[0:count, 0:heads, 0:width], src=q[row, first:last, 0:heads, 0:width])
+        nisa.dma_copy(dst=x[0:count, heads:both, 0:width], src=k[row, first:last, 0:heads, 0:width])
+
+        square = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=square, data1=x, data2=x, op=nl.multiply)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=square, axis=2, keepdims=True)
+        nisa.activation(dst=scale, op=nl.rsqrt, data=total, scale=1.0 / width, bias=eps)
+
+        straight = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        crossed = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=straight, data1=x, data2=cos_tile.broadcast(dim=1, size=both), op=nl.multiply)
+        nisa.tensor_tensor(
+            dst=crossed[0:count, 0:both, 0:half],
+            data1=x[0:count, 0:both, half:width],
+            data2=sin_tile[0:count, 0:1, 0:half].broadcast(dim=1, size=both),
+            op=nl.multiply,
+        )
+        nisa.tensor_tensor(
+            dst=crossed[0:count, 0:both, half:width],
+            data1=x[0:count, 0:both, 0:half],
+            data2=sin_tile[0:count, 0:1, half:width].broadcast(dim=1, size=both),
+            op=nl.multiply,
+        )
+        turned = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        y = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=turned, data1=straight, data2=crossed, op=nl.add)
+        nisa.tensor_tensor(dst=y, data1=turned, data2=scale.broadcast(dim=2, size=width), op=nl.multiply)
+
+        nisa.dma_copy(dst=q_out[row, first:last, 0:heads, 0:width], src=y[0:count, 0:heads, 0:width])
+        nisa.dma_copy(dst=k_out[row, first:last, 0:heads, 0:width], src=y[0:count, heads:both, 0:width])
+        nisa.dma_copy(dst=rstd[row, first:last, 0:both, 0:1], src=scale)
+    return q_out, k_out, rstd
+
+
+@nki.jit
+def rotary_qk_norm_backward(dq_out, dk_out, q, k, cos, sin, rstd):
+    """Gradients of the results [B, T, H, D], and what forward took and returned -> gradients of q and k, like q.
+
+    The rotation's transpose turns back: g = dy * cos - swap(dy) * sin. Then, as for RMSNorm without gain,
+    dx = rstd * (g - x * rstd^2 * mean(g * x)).
+    """
+    batch, positions, heads, width = q.shape
+    half, both = width // 2, 2 * heads
+    assert width % 2 == 0, f"rotary_qk_norm_backward: D = {width} is odd, but heads are rotated by halves"
+    assert both * width <= MAX_COLUMNS, f"rotary_qk_norm_backward: 2 * H * D = {both * width}, must be <= {MAX_COLUMNS}"
+    dq = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
+    dk = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
+
+    loaded = -1  # first position of the tables in SBUF
+    for row, first, count in row_tiles(batch, positions, nl.program_id(axis=0), nl.num_programs(axes=0)):
+        last = first + count
+        if loaded != first:
+            cos_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            sin_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.dma_copy(dst=cos_tile, src=cos[first:last, 0:width])
+            nisa.dma_copy(dst=sin_tile, src=sin[first:last, 0:width])
+            loaded = first
+        x = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        dy = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=x[0:count, 0:heads, 0:width], src=q[row, first:last, 0:heads, 0:width])
+        nisa.dma_copy(dst=x[0:count, heads:both, 0:width], src=k[row, first:last, 0:heads, 0:width])
+        nisa.dma_copy(dst=dy[0:count, 0:heads, 0:width], src=dq_out[row, first:last, 0:heads, 0:width])
+        nisa.dma_copy(dst=dy[0:count, heads:both, 0:width], src=dk_out[row, first:last, 0:heads, 0:width])
+        nisa.dma_copy(dst=scale, src=rstd[row, first:last, 0:both, 0:1])
+
+        straight = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        crossed = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=straight, data1=dy, data2=cos_tile.broadcast(dim=1, size=both), op=nl.multiply)
+        nisa.tensor_tensor(
+            dst=crossed[0:count, 0:both, 0:half],
+            data1=dy[0:count, 0:both, half:width],
+            data2=sin_tile[0:count, 0:1, 0:half].broadcast(dim=1, size=both),
+            op=nl.multiply,
+        )
+        nisa.tensor_tensor(
+            dst=crossed[0:count, 0:both, half:width],
+            data1=dy[0:count, 0:both, 0:half],
+            data2=sin_tile[0:count, 0:1, half:width].broadcast(dim=1, size=both),
+            op=nl.multiply,
+        )
+        g = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=g, data1=straight, data2=crossed, op=nl.subtract)
+
+        product = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scaled = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        slope = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)  # -rstd^2 * mean(g * x)
+        nisa.tensor_tensor(dst=product, data1=g, data2=x, op=nl.multiply)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=2, keepdims=True)
+        nisa.tensor_tensor(dst=scaled, data1=total, data2=scale, op=nl.multiply)
+        nisa.scalar_tensor_tensor(
+            dst=slope, data=scaled, op0=nl.multiply, operand0=-1.0 / width, op1=nl.multiply, operand1=scale
+        )
+        along = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        inner = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        dx = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=along, data1=x, data2=slope.broadcast(dim=2, size=width), op=nl.multiply)
+        nisa.tensor_tensor(dst=inner, data1=g, data2=along, op=nl.add)
+        nisa.tensor_tensor(dst=dx, data1=inner, data2=scale.broadcast(dim=2, size=width), op=nl.multiply)
+
+        nisa.dma_copy(dst=dq[row, first:last, 0:heads, 0:width], src=dx[0:count, 0:heads, 0:width])
+        nisa.dma_copy(dst=dk[row, first:last, 0:heads, 0:width], src=dx[0:count, heads:both, 0:width])
+    return dq, dk

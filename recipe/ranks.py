@@ -1,0 +1,100 @@
+"""The ranks of one run: device, process group, averaged gradients, shared parameters, agreed decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import prepare
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from recipe.config import Config
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Where this process stands among the others, and the device it computes on."""
+
+    rank: int
+    world_size: int
+    device: torch.device
+
+
+def register_device(config: Config) -> None:
+    """Make torch know the device that the configuration names."""
+    if config.device == "neuron":
+        import torch_neuronx  # noqa: F401  (importing it registers device, process group and compile backend "neuron")
+
+
+def join(config: Config) -> Ranks:
+    """Join the process group and open the device.
+
+    Raises RuntimeError when torchrun started another number of ranks than the configuration says.
+    """
+    register_device(config)
+    _, rank, _, world_size = prepare.get_dist_info()
+    if world_size != config.world_size:
+        raise RuntimeError(
+            f"launched with {world_size} ranks, configured for {config.world_size}: "
+            f"launch with --nproc_per_node={config.world_size}"
+        )
+    if config.world_size > 1:
+        dist.init_process_group("neuron" if config.device == "neuron" else "gloo")
+    return Ranks(rank, config.world_size, torch.device(config.device))
+
+
+def leave(ranks: Ranks) -> None:
+    """Leave the process group, once every rank has come this far."""
+    if ranks.world_size > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def synchronize(ranks: Ranks) -> None:
+    """Wait until the device has done all that was asked of it, so that the clock can be read."""
+    if ranks.device.type == "neuron":
+        torch.neuron.synchronize()
+
+
+def agree(ranks: Ranks, decision: tuple[float, ...]) -> tuple[float, ...]:
+    """Rank 0's decision, on every rank. Clocks differ; what follows from them must not. Values are rounded to float32."""
+    message = torch.tensor(decision, dtype=torch.float32, device=ranks.device)
+    if ranks.world_size > 1:
+        dist.broadcast(message, src=0)
+    return tuple(message.tolist())
+
+
+def average_gradients(ranks: Ranks, parameters: Sequence[nn.Parameter]) -> None:
+    """Replace every gradient by its mean over ranks: one all-reduce over one flat fp32 buffer."""
+    if ranks.world_size == 1:
+        return
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    if len(gradients) != len(parameters):
+        raise RuntimeError("a parameter has no gradient: every parameter must take part in the loss on every rank")
+    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    dist.all_reduce(flat)
+    flat /= ranks.world_size
+    _scatter(flat, gradients)
+
+
+def share_parameters(ranks: Ranks, owned: Sequence[Sequence[nn.Parameter]]) -> None:
+    """Send each owner's updated parameters to all ranks: one broadcast per owner. `owned[r]` are those of rank r."""
+    if ranks.world_size == 1:
+        return
+    with torch.no_grad():
+        for owner, parameters in enumerate(owned):
+            if not parameters:
+                continue
+            flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
+            dist.broadcast(flat, src=owner)
+            if owner != ranks.rank:
+                _scatter(flat, parameters)
+
+
+def _scatter(flat: Tensor, tensors: Sequence[Tensor]) -> None:
+    start = 0
+    for tensor in tensors:
+        tensor.copy_(flat[start : start + tensor.numel()].view_as(tensor))
+        start += tensor.numel()

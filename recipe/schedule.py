@@ -1,0 +1,65 @@
+"""The clock that the contest charges, and the learning rate that follows it.
+
+Start-up, from launch to the end of the last excluded update, is free up to an allowance; what exceeds it is charged. From there to the
+end of the process every second is charged. Times are seconds of `time.monotonic()`, given by the caller.
+"""
+
+from __future__ import annotations
+
+from recipe.config import Config
+
+
+class ChargedClock:
+    """Tells how much of the time budget is spent, and when to stop."""
+
+    def __init__(
+        self, started: float, budget: float, allowance: float, excluded_updates: int, margin: float, reserve: float
+    ) -> None:
+        """`started`: when main() began; `margin`: start-up before that; `reserve`: kept free for saving and exit."""
+        self.started = started
+        self.budget = budget
+        self.allowance = allowance
+        self.excluded_updates = excluded_updates
+        self.margin = margin
+        self.reserve = reserve
+        self.updates = 0
+        self.start_up_end: float | None = None
+        self.last_update_end = started
+        self.last_update_seconds = 0.0
+
+    def update_done(self, now: float) -> None:
+        """Note the end of an update."""
+        self.updates += 1
+        self.last_update_seconds = now - self.last_update_end
+        self.last_update_end = now
+        if self.updates == self.excluded_updates:
+            self.start_up_end = now
+
+    def charged(self, now: float) -> float:
+        """Seconds charged so far."""
+        start_up_end = now if self.start_up_end is None else self.start_up_end
+        excess = max(0.0, start_up_end - self.started + self.margin - self.allowance)
+        return excess + now - start_up_end
+
+    def remaining(self, now: float) -> float:
+        """Seconds of the budget that are not charged yet; negative when it is overrun."""
+        return self.budget - self.charged(now)
+
+    def progress(self, now: float) -> float:
+        """Share of the usable time that is spent, 0 to 1."""
+        return min(1.0, self.charged(now) / (self.budget - self.reserve))
+
+    def must_stop(self, now: float) -> bool:
+        """Whether one more update, as long as the last one, would eat into the reserve."""
+        if self.start_up_end is None:
+            return self.remaining(now) < self.reserve  # these updates are free, and the first ones are far slower than the rest
+        return self.remaining(now) < self.last_update_seconds + self.reserve
+
+
+def learning_rate_multiplier(config: Config, progress: float) -> float:
+    """Linear warm-up, flat, linear cool-down over `progress` in 0 to 1."""
+    if progress < config.warmup_fraction:
+        return config.warmup_start + (1.0 - config.warmup_start) * progress / config.warmup_fraction
+    if progress > 1.0 - config.cooldown_fraction:
+        return config.cooldown_end + (1.0 - config.cooldown_end) * (1.0 - progress) / config.cooldown_fraction
+    return 1.0

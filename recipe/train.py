@@ -1,0 +1,139 @@
+"""Trains the model until the clock says stop, and saves it.
+
+    torchrun --standalone --nproc_per_node=N train.py
+
+Data parallel over N ranks: each sees its own batches, gradients are averaged, and every rank ends each update with the same weights. All
+time from launch to the end of the process counts as contest.md says; the last update ends early enough to save within the budget.
+Offers `load_for_eval(checkpoint_path, device)` to the scorer.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+import prepare
+import torch
+from torch import Tensor, nn
+
+from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
+from recipe.config import Config, load_config
+from recipe.data import training_batches
+from recipe.model import GPT, activation_dtype
+from recipe.optim import make_optimizers, set_learning_rate
+from recipe.ranks import Ranks, agree, average_gradients, join, leave, share_parameters, synchronize
+from recipe.schedule import ChargedClock, learning_rate_multiplier
+
+
+def main(config: Config) -> None:
+    """Train, save `out/final.pt`, print the summary."""
+    train(config)
+
+
+def load_for_eval(checkpoint_path: str, device: str | torch.device) -> nn.Module:
+    """The trained model on one device, in eval mode: forward(tokens [B, T]) -> logits [B, T, V].
+
+    The model is consolidated, stateless, causal, and takes any sequence length. Raises ValueError when the checkpoint is not this program's.
+    """
+    return load_model(checkpoint_path, device, load_config())
+
+
+def train(config: Config) -> GPT:
+    """Train and save; returns the model as it stood before it was saved. Every rank of the launch calls this."""
+    clock = ChargedClock(
+        started=time.monotonic(),
+        budget=prepare.TRAIN_TIME_BUDGET_SECONDS,
+        allowance=prepare.TRAIN_STARTUP_ALLOWANCE_CAP_SECONDS,
+        excluded_updates=prepare.TRAIN_STARTUP_STEPS_EXCLUDED,
+        margin=config.startup_margin_seconds,
+        reserve=config.reserve_seconds,
+    )
+    ranks = join(config)
+    torch.manual_seed(config.seed)
+    model = GPT(config, activation_dtype(config, ranks.device))
+    model.initialize()  # on the CPU, from the same seed: the same weights on every rank and every device
+    model.to(ranks.device)
+    parameters = list(model.parameters())
+    optimizers, owned = make_optimizers(config, model, ranks)
+    batches = training_batches(config, ranks.device)
+
+    step = 0
+    while True:
+        progress, stop = agree(ranks, decide(config, clock, step))
+        if stop:
+            break
+        multiplier = learning_rate_multiplier(config, progress)
+        set_learning_rate(optimizers, multiplier)
+        loss, epoch = backward(config, model, batches)
+        average_gradients(ranks, parameters)
+        for optimizer in optimizers:
+            optimizer.step()
+        share_parameters(ranks, owned)
+        model.zero_grad(set_to_none=True)
+        synchronize(ranks)
+        prepare.record_step_boundary(step)
+        now = time.monotonic()
+        clock.update_done(now)
+        seconds = clock.last_update_seconds
+        prepare.print0(
+            f"step {step:05d} | loss {loss:.4f} | lrm {multiplier:.3f} | dt {seconds:.2f}s"
+            f" | tok/s {config.tokens_per_update / max(seconds, 1e-9):,.0f}"
+            f" | remaining_time {clock.remaining(now):.0f}s | epoch {epoch}"
+        )
+        step += 1
+
+    if ranks.rank == 0:
+        save_checkpoint(
+            model,
+            config,
+            {"step": step, "total_train_tokens": step * config.tokens_per_update, "world_size": config.world_size},
+        )
+    leave(ranks)
+    print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
+    return model
+
+
+def decide(config: Config, clock: ChargedClock, step: int) -> tuple[float, float]:
+    """(progress in 0 to 1, whether to stop as 0.0 or 1.0) by this rank's clock, before update `step`."""
+    now = time.monotonic()
+    stop = clock.must_stop(now)
+    progress = clock.progress(now)
+    if config.num_steps > 0:
+        stop = stop or step >= config.num_steps
+        progress = min(1.0, step / config.num_steps)
+    return progress, float(stop)
+
+
+def backward(
+    config: Config, model: GPT, batches: Iterator[tuple[Tensor, Tensor, dict[str, int]]]
+) -> tuple[float, int]:
+    """Accumulate the gradients of one update; returns this rank's mean loss, and the epoch."""
+    total = 0.0
+    epoch = 0
+    for _ in range(config.micro_batches):
+        inputs, targets, state = next(batches)
+        loss = model(inputs, targets)
+        (loss / config.micro_batches).backward()
+        total += loss.item() / config.micro_batches
+        epoch = state["epoch"]
+    return total, epoch
+
+
+def print_summary(config: Config, clock: ChargedClock, steps: int, num_params: int) -> None:
+    """Print what the run was and took, after a line of dashes."""
+    now = time.monotonic()
+    prepare.print0("---")
+    prepare.print0(f"checkpoint_path: {CHECKPOINT.as_posix()}")
+    prepare.print0(f"training_seconds: {now - clock.started!r}")
+    prepare.print0(f"charged_seconds_est: {clock.charged(now)!r}")
+    prepare.print0(f"over_budget: {clock.remaining(now) < 0.0}")
+    prepare.print0(f"num_steps: {steps}")
+    prepare.print0(f"total_tokens_M: {steps * config.tokens_per_update / 1e6!r}")
+    prepare.print0(f"world_size: {config.world_size}")
+    prepare.print0(f"seq_len: {config.seq_len}")
+    prepare.print0(f"num_params_M: {num_params / 1e6!r}")
+
+
+if __name__ == "__main__":
+    main(load_config(sys.argv[1:]))
