@@ -1,0 +1,17 @@
+"""A stand-in for AWS's Neuron Kernel Interface (NKI) that runs kernels on a CPU with NumPy.
+
+It stands in where the real `nki` cannot be imported, and says so: `STAND_IN` is True and the version ends in "+standin". It computes what the
+instructions compute (fp32 inside, rounded to the destination at each) and enforces Trn2's limits; it models no time,
+no engines running side by side, no scheduling. It is stricter than the compiler where the documentation leaves a choice.
+"""
+
+from __future__ import annotations
+
+from . import isa, language
+from ._errors import NkiValidationError
+from ._kernel import Kernel, jit, simulate
+
+__version__ = "0.5.0+standin"
+STAND_IN = True
+
+__all__ = ["STAND_IN", "Kernel", "NkiValidationError", "__version__", "isa", "jit", "language", "simulate"]

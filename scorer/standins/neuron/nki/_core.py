@@ -1,0 +1,159 @@
+"""The state of one launch: which core runs, what its SBUF and PSUM hold, its accumulator registers.
+
+One `Launch` per kernel call, one `Core` per NeuronCore of it. Threads do not share a launch (autograd may run a backward
+kernel on a thread of its own), so the running core is kept per thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import refuse
+
+if TYPE_CHECKING:
+    from ._storage import Storage
+
+PARTITIONS = 128
+SBUF_PARTITION_BYTES = 212_984
+PSUM_BANKS = 8
+PSUM_BANK_BYTES = 2048
+
+
+class Launch:
+    """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now."""
+
+    def __init__(self, kernel: str, cores: int) -> None:
+        self.kernel = kernel
+        self.cores = cores
+        self.running = 0
+        self.shared: list[Storage] = []
+
+
+class Core:
+    """One NeuronCore during a launch."""
+
+    def __init__(self, launch: Launch, index: int) -> None:
+        self.launch = launch
+        self.index = index
+        self.sbuf_used = 0
+        self.bank_used = [0] * PSUM_BANKS
+        self.shared_allocated = 0
+        self.scalar_registers = Accumulators("Scalar")
+        self.vector_registers = Accumulators("Vector")
+
+    def reserve_sbuf(self, partition_bytes: int, name: str) -> None:
+        """Counts a new tile of `partition_bytes` bytes per partition; a tile counts for as long as the kernel can reach it."""
+        if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
+            refuse(
+                f"SBUF overflow: tile {name!r} needs {partition_bytes} bytes per partition, {self.sbuf_used} of "
+                f"{SBUF_PARTITION_BYTES} are held by live tiles; use smaller tiles, or drop references to tiles no longer needed"
+            )
+        self.sbuf_used += partition_bytes
+
+    def release_sbuf(self, partition_bytes: int) -> None:
+        """Takes a tile that nothing refers to any more out of the count."""
+        self.sbuf_used -= partition_bytes
+
+    def reserve_psum(self, partition_bytes: int, name: str) -> tuple[int, int]:
+        """Places a tile and returns (first bank, banks). Up to 2 KiB share a bank with others; more takes whole banks."""
+        banks = -(-partition_bytes // PSUM_BANK_BYTES)
+        if banks > PSUM_BANKS:
+            refuse(
+                f"PSUM overflow: tile {name!r} needs {partition_bytes} bytes per partition; PSUM has "
+                f"{PSUM_BANKS} banks x {PSUM_BANK_BYTES} = {PSUM_BANKS * PSUM_BANK_BYTES}"
+            )
+        share = partition_bytes if banks == 1 else PSUM_BANK_BYTES
+        for first in range(PSUM_BANKS - banks + 1):
+            if all(used + share <= PSUM_BANK_BYTES for used in self.bank_used[first : first + banks]):
+                for bank in range(first, first + banks):
+                    self.bank_used[bank] += share
+                return first, banks
+        refuse(
+            f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; bytes in use per "
+            f"bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop references to the PSUM tiles"
+        )
+
+    def release_psum(self, partition_bytes: int, first: int, banks: int) -> None:
+        """Undoes `reserve_psum`."""
+        share = partition_bytes if banks == 1 else PSUM_BANK_BYTES
+        for bank in range(first, first + banks):
+            self.bank_used[bank] -= share
+
+
+class Accumulators:
+    """128 fp32 registers of one engine, one per partition, in which reductions accumulate from instruction to instruction.
+
+    They hold something only between a `reset`, `reset_reduce` or `load_reduce` and the next instruction of the engine that is idle or
+    has another reduction: the hardware may overwrite them then, so the stand-in forgets them.
+    """
+
+    def __init__(self, engine: str) -> None:
+        self._engine = engine
+        self._values: NDArray[np.float32] | None = None
+        self._reduction: Any = None
+
+    def forget(self) -> None:
+        """The engine ran an instruction that may overwrite the registers."""
+        self._values = None
+
+    def start(self, partitions: int, initial: NDArray[np.float32] | float, reduction: Any) -> None:
+        """Overwrites the registers of the first `partitions` partitions."""
+        self._values = np.empty((partitions, 1), np.float32)
+        self._values[...] = initial
+        self._reduction = reduction
+
+    def combine(self, values: NDArray[np.float32], reduction: Any) -> None:
+        """Reduces `values` [P, 1] into the registers."""
+        held = self._read(values.shape[0])
+        if reduction is not self._reduction:
+            refuse(
+                f"{self._engine} registers hold a {self._reduction} reduction, this instruction continues with {reduction}; start "
+                "with reduce_cmd=reset_reduce",
+                "reduce_op",
+            )
+        self._values = reduction.reduce_pair(held, values)
+
+    def read(self, partitions: int) -> NDArray[np.float32]:
+        """The registers [P, 1], for `reduce_res`."""
+        return self._read(partitions)
+
+    def _read(self, partitions: int) -> NDArray[np.float32]:
+        if self._values is None:
+            refuse(
+                f"the {self._engine} engine's accumulator registers hold nothing: not started with reduce_cmd=reset_reduce, or an "
+                "instruction in between (idle included) may have overwritten them",
+                "reduce_cmd",
+            )
+        if self._values.shape[0] != partitions:
+            refuse(
+                f"the {self._engine} engine's accumulator registers were started over {self._values.shape[0]} partitions, "
+                f"this instruction uses {partitions}",
+                "reduce_cmd",
+            )
+        return self._values
+
+
+_local = threading.local()
+
+
+def running() -> Core | None:
+    """The core that runs a kernel on this thread, None outside a kernel."""
+    core: Core | None = getattr(_local, "core", None)
+    return core
+
+
+def enter(core: Core | None) -> None:
+    """Makes `core` the running one on this thread."""
+    _local.core = core
+
+
+def current() -> Core:
+    """The running core; an error outside a kernel."""
+    core = running()
+    if core is None:
+        refuse("called outside a kernel; NKI functions work only inside a function that is launched through nki.jit")
+    return core

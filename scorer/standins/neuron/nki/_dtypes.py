@@ -1,0 +1,132 @@
+"""Element types of Trn2 and the conversions between them.
+
+An element type is a NumPy dtype (bf16 and fp8 come from ml_dtypes), so `tensor.dtype` and `array.dtype` compare equal. Conversions
+are those of the hardware: anything to fp32 on the way in, round-to-nearest-even to the destination on the way out,
+float to integer saturating.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import refuse
+
+Array = NDArray[Any]
+Dtype = np.dtype[Any]
+
+float32 = np.dtype(np.float32)
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float16 = np.dtype(np.float16)
+float8_e4m3 = np.dtype(ml_dtypes.float8_e4m3)
+float8_e4m3fn = np.dtype(ml_dtypes.float8_e4m3fn)
+float8_e5m2 = np.dtype(ml_dtypes.float8_e5m2)
+int8 = np.dtype(np.int8)
+int16 = np.dtype(np.int16)
+int32 = np.dtype(np.int32)
+uint8 = np.dtype(np.uint8)
+uint16 = np.dtype(np.uint16)
+uint32 = np.dtype(np.uint32)
+bool_ = np.dtype(np.bool_)
+
+SUPPORTED = {
+    "float32": float32,
+    "bfloat16": bfloat16,
+    "float16": float16,
+    "float8_e4m3": float8_e4m3,
+    "float8_e4m3fn": float8_e4m3fn,
+    "float8_e5m2": float8_e5m2,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "uint8": uint8,
+    "uint16": uint16,
+    "uint32": uint32,
+    "bool": bool_,
+}
+FLOATS = frozenset({float32, bfloat16, float16, float8_e4m3, float8_e4m3fn, float8_e5m2})
+INTEGERS = frozenset({int8, int16, int32, uint8, uint16, uint32})
+FP8 = frozenset({float8_e4m3, float8_e4m3fn, float8_e5m2})
+
+FP32_MIN = float(np.finfo(np.float32).min)
+_EXACT_INTEGER = 2**24
+_FLOAT8_E4M3_MAX = 240.0
+_FLOAT8_E4M3_OVERFLOW = 248.0  # halfway to 256, which the format would need next: RNE goes up
+_POISON_INTEGER = 4
+
+
+def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
+    """The element type that `value` names: an `nl` dtype, a tensor's dtype, a NumPy scalar type or dtype, or a name."""
+    if isinstance(value, str):
+        found = SUPPORTED.get(value)
+        if found is not None:
+            return found
+    else:
+        try:
+            dtype = np.dtype(value)
+        except TypeError:
+            dtype = None
+        if dtype is not None and dtype.isnative and dtype in SUPPORTED.values():
+            return dtype
+    refuse(f"{value!r} is no element type of Trn2; expected one of nl.{', nl.'.join(SUPPORTED)}", operand)
+
+
+def poison(array: Array) -> None:
+    """Fills new memory with NaN, or 4 where the type has none, so that a result that depends on it shows."""
+    if array.dtype in FLOATS:
+        array.fill(np.nan)
+    elif array.dtype == bool_:
+        array.fill(True)
+    else:
+        array.fill(_POISON_INTEGER)
+
+
+def to_float32(array: Array, operand: str) -> NDArray[np.float32]:
+    """The values as every engine sees them. No copy for fp32. 32-bit integers must survive the way through fp32."""
+    dtype = array.dtype
+    if dtype is float32:
+        return array
+    result: NDArray[np.float32] = array.astype(np.float32)
+    if (dtype == int32 or dtype == uint32) and not np.array_equal(result.astype(np.float64), array):
+        worst = array[result.astype(np.float64) != array].flat[0]
+        refuse(
+            f"{dtype} value {worst} changes on its way through fp32, in which this instruction computes "
+            f"(exact up to 2^24 = {_EXACT_INTEGER}); use bitvec operators or tensor_tensor on int32 operands",
+            operand,
+        )
+    return result
+
+
+def assign(target: Array, values: Array) -> None:
+    """Writes `values` (same shape) into `target`, rounded to its type: RNE; to integers RNE and saturating, NaN to 0."""
+    dtype = target.dtype
+    if dtype == values.dtype:
+        target[...] = values
+    elif dtype in INTEGERS:
+        target[...] = saturate(values, dtype)
+    else:
+        if dtype is float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
+            refuse(
+                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and would become "
+                "inf; scale or clamp before the cast",
+                "dst",
+            )
+        target[...] = values
+
+
+def saturate(values: Array, dtype: Dtype) -> Array:
+    """`values` rounded to nearest even, clamped to the range of the integer type `dtype`, NaN to 0."""
+    limits = np.iinfo(dtype)
+    if values.dtype.kind in "iub":
+        return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+    wide = np.nan_to_num(
+        np.rint(values.astype(np.float64)), nan=0.0, posinf=float(limits.max), neginf=float(limits.min)
+    )
+    return np.clip(wide, float(limits.min), float(limits.max)).astype(np.int64).astype(dtype)
+
+
+def _largest(values: Array) -> float:
+    return float(values.flat[int(np.argmax(np.abs(values)))])

@@ -1,0 +1,104 @@
+"""Errors: what the checks raise, and how a check learns which kernel line it was tripped by.
+
+A check knows the operand, the shape and the limit, not the kernel that called it. So it raises with those alone, which costs
+the fast path nothing, and `Kernel.__call__` adds instruction and source line from the traceback (`locate`).
+"""
+
+from __future__ import annotations
+
+import re
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+class NkiValidationError(Exception):
+    """A kernel, or the way it was launched, breaks a rule of NKI or a limit of Trn2.
+
+    Attributes: `instruction` (`"nki.isa.activation"`, None outside any), `operand` (parameter name, None if it is not about
+    one), `kernel` (name of the launched kernel), `file` and `line` (of the kernel's source), each None until it is known.
+    """
+
+    def __init__(self, message: str, operand: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.operand = operand
+        self.instruction: str | None = None
+        self.kernel: str | None = None
+        self.file: str | None = None
+        self.line: int | None = None
+
+    def __str__(self) -> str:
+        place = None if self.kernel is None else f"{self.kernel} ({self.file}:{self.line})"
+        parts = [place, self.instruction, self.operand, self.message]
+        return ": ".join(part for part in parts if part is not None)
+
+
+def refuse(message: str, operand: str | None = None) -> NoReturn:
+    """Raises `NkiValidationError`. Kernel and source line are added on the way out, see `locate`."""
+    raise NkiValidationError(message, operand)
+
+
+def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: str) -> None:
+    """Writes onto `error` the innermost kernel line and the instruction below it, both read from `traceback`.
+
+    An error that was located already (an inlined kernel's) is left alone.
+    """
+    if error.kernel is not None:
+        return
+    error.kernel = kernel
+    caller: tuple[str, int] | None = None
+    instruction: str | None = None
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if _ours(frame):
+            if instruction is None and caller is not None:
+                instruction = _public_name(frame)
+        else:
+            caller, instruction = (frame.f_code.co_filename, traceback.tb_lineno), None
+        traceback = traceback.tb_next
+    if caller is not None:
+        error.file, error.line = caller
+    if error.instruction is None:
+        error.instruction = instruction
+
+
+_BINDING = re.compile(
+    r"^(?P<function>\w+)\(\) (?:got an unexpected keyword argument|missing \d+|takes \d+|got multiple)"
+)
+
+
+def from_binding(
+    error: TypeError, traceback: TracebackType | None, instructions: frozenset[str]
+) -> NkiValidationError | None:
+    """The validation error for a call whose arguments do not fit an instruction's signature (`mask=`, `dtype=`, a typo).
+
+    Python raises such a `TypeError` in the caller's own frame, before the instruction runs. Any other one gives None.
+    """
+    match = _BINDING.match(str(error))
+    if match is None or match["function"] not in instructions:
+        return None
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or _ours(traceback.tb_frame):
+        return None
+    found = NkiValidationError(
+        f"{error}; instructions take only the parameters that every NKI from 0.5 to 0.7 has (no mask=, no dtype=): "
+        "slice the operands, or allocate dst with the dtype that you want"
+    )
+    found.instruction = f"nki.isa.{match['function']}"
+    return found
+
+
+def _ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return isinstance(name, str) and (name == _PACKAGE or name.startswith(_PACKAGE + "."))
+
+
+def _public_name(frame: FrameType) -> str:
+    module = frame.f_globals["__name__"].removeprefix(_PACKAGE)
+    name = frame.f_code.co_qualname
+    if module.startswith("._isa"):
+        return f"nki.isa.{name}"
+    return name if "." in name else f"nki.language.{name}"

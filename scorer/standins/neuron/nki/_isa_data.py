@@ -1,0 +1,257 @@
+"""Data movement: DMA, on-chip copies, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
+from ._enums import choose, dge_mode, engine, oob_mode
+from ._errors import refuse
+from ._operands import DONE, Instruction, fit, only_sbuf, read, read_float32, target, tensor, write
+from ._storage import Buffer
+from ._tensor import QUADRANT, NkiTensor
+
+_TRANSPOSES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+_MEMSET_RANK = 5
+
+
+def dma_copy(
+    dst: Any,
+    src: Any,
+    priority: Any = None,
+    oob_mode: Any = oob_mode.error,
+    dge_mode: Any = dge_mode.unknown,
+    engine: Any = engine.unknown,
+    name: str | None = None,
+) -> Instruction:
+    """Copies `src` to `dst`, HBM or SBUF each, in row-major order; equal element counts, shapes may differ.
+
+    Equal types: the bits. Otherwise through fp32.
+    """
+    source = _dma_source(src, dst)
+    array = dst._array
+    if source.size != array.size:
+        refuse(
+            f"{src.shape} has {source.size} elements, dst {dst.shape} has {array.size}; a DMA needs equal counts", "src"
+        )
+    _check_dma(priority, dge_mode, engine, source.dtype == array.dtype)
+    if source.shape != array.shape:
+        source = source.reshape(array.shape)
+    if source.dtype == array.dtype:
+        array[...] = source
+    else:
+        assign(array, to_float32(source, "src"))
+    if dst._storage.watched:
+        dst._storage.note_write(dst)
+    return DONE
+
+
+def dma_transpose(
+    dst: Any,
+    src: Any,
+    axes: Sequence[int] | None = None,
+    priority: Any = None,
+    dge_mode: Any = dge_mode.unknown,
+    oob_mode: Any = oob_mode.error,
+    name: str | None = None,
+) -> Instruction:
+    """Reverses `src` (HBM or SBUF) into `dst` (SBUF): axes (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank; same type, exact shape."""
+    source = _dma_source(src, dst)
+    order = _TRANSPOSES.get(source.ndim)
+    if order is None or (axes is not None and tuple(axes) != order):
+        refuse(
+            f"{axes} for a tensor of {source.ndim} dimensions; expected one of {list(_TRANSPOSES.values())} by rank",
+            "axes",
+        )
+    if dst._storage.buffer is not Buffer.sbuf:
+        refuse(f"lies in {dst.buffer!r}; dma_transpose writes SBUF", "dst")
+    result = source.transpose(order)
+    if dst.shape != result.shape:
+        refuse(f"shape {dst.shape}, src {src.shape} transposed by {order} is {result.shape}", "dst")
+    if dst.dtype != source.dtype:
+        refuse(f"type {dst.dtype}, src has {source.dtype}; dma_transpose does not convert", "dst")
+    _check_dma(priority, dge_mode, engine.unknown, True)
+    if dge_mode is _HWDGE:
+        _check_hardware_transpose(source)
+    dst._array[...] = result
+    if dst._storage.watched:
+        dst._storage.note_write(dst)
+    return DONE
+
+
+def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
+    """Copies on chip: same partitions, same elements per partition. The bits if the types are equal, else through fp32."""
+    source = read(src, "src")
+    dst = target(dst)
+    fit(dst, source, "src")
+    if engine is not _UNKNOWN and choose(engine, _COPY_ENGINES) is _GPSIMD:
+        only_sbuf(src, "src", "GpSimd")
+        only_sbuf(dst, "dst", "GpSimd")
+    write(dst, source if source.dtype == dst._array.dtype else to_float32(source, "src"))
+    return DONE
+
+
+def tensor_copy_predicated(
+    dst: Any, src: Any, predicate: Any, reverse_pred: bool = False, name: str | None = None
+) -> Instruction:
+    """Where `predicate` (uint8, 16 or 32) is not 0, copies `src` (a tile of dst's type, or a number); elsewhere dst stays.
+
+    `reverse_pred` copies where it is 0.
+    """
+    dst = target(dst)
+    array = dst._array
+    mask = read(predicate, "predicate")
+    fit(dst, mask, "predicate")
+    if mask.dtype not in (np.uint8, np.uint16, np.uint32):
+        refuse(f"type {mask.dtype}, expected uint8, uint16 or uint32", "predicate")
+    where = (mask.reshape(array.shape) != 0) ^ bool(reverse_pred)
+    if type(src) is NkiTensor:
+        source = read(src, "src")
+        fit(dst, source, "src")
+        if source.dtype != array.dtype:
+            refuse(f"type {source.dtype}, dst has {array.dtype}; a predicated copy does not convert", "src")
+        if src._storage.buffer is Buffer.psum and predicate._storage.buffer is Buffer.psum:
+            refuse("src and predicate both lie in PSUM", "src, predicate")
+        array[where] = source.reshape(array.shape)[where]
+    else:
+        array[where] = _constant(src, dst, "src")
+    if dst._storage.watched:
+        dst._storage.note_write(dst, where)
+    return DONE
+
+
+def memset(dst: Any, value: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
+    """Fills `dst` with a compile-time constant: a float for float types, an int that fits for integer types."""
+    tensor(dst, "dst")
+    storage = dst._storage
+    if (
+        not storage.on_chip
+        or dst._repeats
+        or dst.ndim > _MEMSET_RANK
+        or dst._offset // storage.partition_bytes % QUADRANT
+    ):
+        if dst.ndim > _MEMSET_RANK:
+            refuse(f"{dst.shape} has more than {_MEMSET_RANK - 1} free dimensions", "dst")
+        if dst.ndim != _MEMSET_RANK or not storage.on_chip:
+            target(dst)
+    if engine is not _UNKNOWN and choose(engine, _MEMSET_ENGINES) is _GPSIMD:
+        only_sbuf(dst, "dst", "GpSimd")
+    dst._array[...] = _constant(value, dst, "value")
+    if storage.watched:
+        storage.note_write(dst)
+    return DONE
+
+
+def iota(
+    dst: Any, pattern: Sequence[Sequence[int]], offset: int = 0, channel_multiplier: int = 0, name: str | None = None
+) -> Instruction:
+    """`dst[p, i, j, ...] = offset + p * channel_multiplier + i * step0 + j * step1 + ...` in int32, then cast.
+
+    `pattern` is `[[step, count], ...]`, outermost first, at most four; the product of the counts is the elements per partition.
+    """
+    dst = target(dst)
+    if dst._storage.buffer is not Buffer.sbuf:
+        refuse(f"lies in {dst.buffer!r}; iota writes SBUF", "dst")
+    values = affine(dst, pattern, offset, channel_multiplier)
+    if dst._array.dtype == np.int32:
+        write(dst, values)
+    elif dst._array.dtype in INTEGERS:
+        write(dst, saturate(values, dst._array.dtype))
+    else:
+        write(dst, to_float32(values, "dst"))
+    return DONE
+
+
+def affine(
+    dst: NkiTensor, pattern: Sequence[Sequence[int]], offset: int, channel_multiplier: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+    """The int32 values [P, F] of an affine pattern over the elements of `dst`."""
+    partitions = dst._array.shape[0]
+    row = np.zeros(1, np.int64)
+    if not 1 <= len(pattern) <= 4:
+        refuse(f"{len(pattern)} pairs, expected 1 to 4", "pattern")
+    for step, count in pattern:
+        if count < 1:
+            refuse(f"count {count} of {list(pattern)} is not positive", "pattern")
+        row = (row[:, None] + step * np.arange(count)).reshape(-1)
+    if row.size != dst._array.size // partitions:
+        refuse(
+            f"counts of {list(pattern)} make {row.size} elements per partition, the tile {dst.shape} has "
+            f"{dst._array.size // partitions}",
+            "pattern",
+        )
+    values = offset + channel_multiplier * np.arange(partitions)[:, None] + row[None, :]
+    if values.min() < _INT32_MIN or values.max() > _INT32_MAX:
+        refuse(f"values reach {values.min()} .. {values.max()}, outside int32", "pattern")
+    return values.astype(np.int32)
+
+
+_UNKNOWN, _GPSIMD, _SYNC = engine.unknown, engine.gpsimd, engine.sync
+_COPY_ENGINES = (engine.vector, engine.scalar, engine.gpsimd)
+_MEMSET_ENGINES = (engine.vector, engine.gpsimd)
+_HWDGE = dge_mode.hwdge
+_ANY_DGE = dge_mode.unknown
+
+
+def _dma_source(src: Any, dst: Any) -> np.ndarray[Any, Any]:
+    """The elements of `src`; checks that both ends are memory that a DMA reaches."""
+    for operand, value in (("src", src), ("dst", dst)):
+        if type(value) is not NkiTensor:
+            refuse(f"expected a tensor, found {value!r}", operand)
+        if value._storage.buffer is Buffer.psum:
+            refuse("lies in PSUM; a DMA reaches only HBM and SBUF: tensor_copy it to SBUF first", operand)
+    if dst._repeats:
+        refuse(f"a view {dst.shape} that names elements more than once cannot be written", "dst")
+    if src._storage.watched:
+        src._storage.note_read(src, "src")
+    array: np.ndarray[Any, Any] = src._array
+    return array
+
+
+def _check_dma(priority: Any, mode: Any, by: Any, same_type: bool) -> None:
+    if priority is not None:
+        refuse("needs Trn3; the target is Trn2", "priority")
+    if not isinstance(mode, dge_mode):
+        refuse(f"{mode!r} is none of nki.isa.dge_mode", "dge_mode")
+    if mode is _HWDGE and not same_type:
+        refuse("hardware descriptors (hwdge) cannot convert types", "dge_mode")
+    if by is not _UNKNOWN:
+        choose(by, (engine.sync, engine.scalar))
+        if mode is not _HWDGE:
+            refuse(f"{by!r} may be chosen only with dge_mode=hwdge", "engine")
+
+
+def _check_hardware_transpose(source: np.ndarray[Any, Any]) -> None:
+    shape = source.shape
+    first_ok = shape[0] == 16 if source.ndim == 2 else shape[0] in (1, 2, 4, 8, 16) and shape[0] * shape[-2] % 16 == 0
+    if source.itemsize != 2 or shape[-1] > 128 or not first_ok:
+        refuse(
+            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a first one of 16 (2-D), or "
+            "of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
+            "dge_mode",
+        )
+
+
+def _constant(value: Any, dst: NkiTensor, operand: str) -> Any:
+    """A compile-time constant in the type of `dst`."""
+    dtype = dst._array.dtype
+    if isinstance(value, (bool, np.bool_)):
+        number: Any = int(value) if dtype not in FLOATS else None
+    elif dtype in FLOATS:
+        number = float(value) if isinstance(value, (float, np.floating)) else None
+    else:
+        number = int(value) if isinstance(value, (int, np.integer)) else None
+    if number is None:
+        refuse(f"{value!r} does not fit {dtype}: float types take a float, integer types an int", operand)
+    if dtype in INTEGERS:
+        limits = np.iinfo(dtype)
+        if not limits.min <= number <= limits.max:
+            refuse(f"{value!r} lies outside {dtype}", operand)
+        return number
+    converted = np.empty((), dtype)
+    assign(converted, np.asarray(number, float32))
+    return converted[()]

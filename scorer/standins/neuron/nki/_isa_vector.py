@@ -1,0 +1,255 @@
+"""Vector and GpSimd engines, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._alu import Operator, operator_of
+from ._dtypes import INTEGERS, Array, float32, int32, uint32
+from ._enums import choose, engine
+from ._errors import refuse
+from ._operands import (
+    DONE,
+    Instruction,
+    apply,
+    as_float32,
+    fit,
+    not_both_psum,
+    only_sbuf,
+    read,
+    read_float32,
+    scalar,
+    target,
+    write,
+)
+from ._storage import Buffer
+from ._tensor import NkiTensor
+
+
+def tensor_tensor(
+    dst: Any, data1: Any, data2: Any, op: Any, engine: Any = engine.unknown, name: str | None = None
+) -> Instruction:
+    """`dst = data1 op data2`, two tiles with the same partitions and elements per partition, not both in PSUM.
+
+    fp32 arithmetic; int32/uint32 throughout is computed exactly (GpSimd) unless an operand lies in PSUM or the Vector engine is asked for.
+    """
+    found = operator_of(op, "op")
+    dst = target(dst)
+    if found.bitvec is not None:
+        return _bitwise(dst, data1, data2, found, engine)
+    if found.binary is None:
+        refuse(f"{op!r} takes no two tiles", "op")
+    if engine is not _UNKNOWN:
+        choose(engine, _ALU_ENGINES)
+    if _exact(dst, data1, data2, found, engine):
+        return DONE
+    left, right = read_float32(data1, "data1"), read_float32(data2, "data2")
+    not_both_psum(data1, data2, "data1, data2")
+    fit(dst, left, "data1")
+    fit(dst, right, "data2")
+    if found.name == "power" or engine is _GPSIMD:
+        for operand, value in (("dst", dst), ("data1", data1), ("data2", data2)):
+            only_sbuf(value, operand, "GpSimd")
+    if left.shape != right.shape:
+        left, right = left.reshape(dst.shape), right.reshape(dst.shape)
+    apply(dst, found.binary, left, right)
+    return DONE
+
+
+def tensor_scalar(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reverse0: bool = False,
+    op1: Any = None,
+    operand1: Any = None,
+    reverse1: bool = False,
+    engine: Any = engine.unknown,
+    name: str | None = None,
+) -> Instruction:
+    """`dst = (data op0 operand0) op1 operand1`; operands are numbers or fp32 tensors (P, 1); `reverseN` swaps the sides.
+
+    In fp32, rounded once. Bitvec operators take integers, all of them or none. `nl.rsqrt` as op0 is the precise one of GpSimd.
+    """
+    first = operator_of(op0, "op0")
+    second = None if op1 is None else operator_of(op1, "op1")
+    dst = target(dst)
+    if first.bitvec is not None or (second is not None and second.bitvec is not None):
+        return _bitwise_scalar(dst, data, first, operand0, reverse0, second, operand1, reverse1)
+    values = read_float32(data, "data")
+    fit(dst, values, "data")
+    if engine is not _UNKNOWN:
+        _check_scalar_engine(engine, first, second, dst, data)
+    partitions, rank = values.shape[0], values.ndim
+    left, right, ufunc = _step(values, first, operand0, reverse0, partitions, rank, "0")
+    if second is not None:
+        values = as_float32(ufunc(left) if right is None else ufunc(left, right))
+        left, right, ufunc = _step(values, second, operand1, reverse1, partitions, rank, "1")
+    elif operand1 is not None:
+        refuse("given without op1", "operand1")
+    if right is None or values.shape != dst._array.shape or dst._array.dtype is not float32:
+        write(dst, as_float32(ufunc(left) if right is None else ufunc(left, right)))
+    else:
+        ufunc(left, right, out=dst._array)
+        if dst._storage.watched:
+            dst._storage.note_write(dst)
+    return DONE
+
+
+def scalar_tensor_tensor(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    op1: Any,
+    operand1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    name: str | None = None,
+) -> Instruction:
+    """`dst = (data op0 operand0) op1 operand1`; operand0 a number or an fp32 tensor (P, 1), operand1 a tile. fp32, rounded once."""
+    first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
+    if first.binary is None or second.binary is None:
+        refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")
+    dst = target(dst)
+    values, tile = read_float32(data, "data"), read_float32(operand1, "operand1")
+    not_both_psum(data, operand1, "data, operand1")
+    fit(dst, values, "data")
+    fit(dst, tile, "operand1")
+    left, right, ufunc = _step(values, first, operand0, reverse0, values.shape[0], values.ndim, "0")
+    values = as_float32(ufunc(left, right))
+    if values.shape != tile.shape:
+        values, tile = values.reshape(dst.shape), tile.reshape(dst.shape)
+    if reverse1:
+        apply(dst, second.binary, tile, values)
+    else:
+        apply(dst, second.binary, values, tile)
+    return DONE
+
+
+def reciprocal(dst: Any, data: Any, name: str | None = None) -> Instruction:
+    """`dst = 1 / data` on the Vector engine: precise, over all reals."""
+    values = read_float32(data, "data")
+    dst = target(dst)
+    fit(dst, values, "data")
+    write(dst, np.reciprocal(values))
+    return DONE
+
+
+_UNKNOWN, _SCALAR, _VECTOR, _GPSIMD = engine.unknown, engine.scalar, engine.vector, engine.gpsimd
+_ALU_ENGINES = (engine.vector, engine.gpsimd)
+_SCALAR_ENGINE_OPERATORS = {("multiply", "add"), ("multiply", None), ("add", None)}
+
+
+def _step(
+    values: Array, op: Operator, operand: Any, reverse: bool, partitions: int, rank: int, which: str
+) -> tuple[Any, Any, Any]:
+    """Left side, right side (None for a unary operator) and function of one step of tensor_scalar."""
+    if op.binary is None:
+        if op.unary is None or op.trn3:
+            why = "needs Trn3 as an ALU operator" if op.trn3 else "is no ALU operator"
+            refuse(f"{op!r} {why}", f"op{which}")
+        if operand is not None and not (isinstance(operand, (int, float)) and operand == 0):
+            refuse(f"{operand!r}; the unary operator {op!r} takes 0 or None", f"operand{which}")
+        return values, None, op.unary
+    other = scalar(operand, partitions, rank, f"operand{which}")
+    return (other, values, op.binary) if reverse else (values, other, op.binary)
+
+
+def _exact(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> bool:
+    """Runs int32/uint32 arithmetic exactly, wrapping at 32 bits, if GpSimd does it; says whether it did."""
+    tiles = (dst, data1, data2)
+    if by is _VECTOR or not all(
+        type(tile) is NkiTensor and tile._array.dtype in (int32, uint32) and tile._storage.buffer is Buffer.sbuf
+        for tile in tiles
+    ):
+        return False
+    left, right = read(data1, "data1"), read(data2, "data2")
+    fit(dst, left, "data1")
+    fit(dst, right, "data2")
+    result = np.asarray(op.binary(left.reshape(dst.shape).astype(np.int64), right.reshape(dst.shape).astype(np.int64)))
+    write(dst, result.astype(np.int64).astype(dst._array.dtype))
+    return True
+
+
+def _check_scalar_engine(by: Any, first: Operator, second: Operator | None, dst: NkiTensor, data: NkiTensor) -> None:
+    chosen = choose(by, (_VECTOR, _GPSIMD, _SCALAR))
+    pair = (first.name, None if second is None else second.name)
+    if chosen is _SCALAR and pair not in _SCALAR_ENGINE_OPERATORS:
+        refuse(f"the Scalar engine of Trn2 does multiply + add, multiply, or add; found {pair}", "engine")
+    if chosen is _GPSIMD:
+        if first.name != "rsqrt":
+            refuse(f"GpSimd does only nl.rsqrt here, found {first!r}", "engine")
+        only_sbuf(dst, "dst", "GpSimd")
+        only_sbuf(data, "data", "GpSimd")
+
+
+def _bitwise(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> Instruction:
+    left, right = read(data1, "data1"), read(data2, "data2")
+    not_both_psum(data1, data2, "data1, data2")
+    if op.name == "invert":
+        refuse(f"{op!r} takes no two tiles", "op")
+    if by is not _UNKNOWN:
+        choose(by, (_VECTOR,))
+    for operand, array in (("data1", left), ("data2", right), ("dst", dst._array)):
+        _integer(array, op, operand)
+        fit(dst, array, operand)
+    if left.dtype != right.dtype or left.dtype != dst._array.dtype:
+        refuse(f"types {left.dtype}, {right.dtype} and {dst.dtype} (dst); bitvec operators do not convert", "data2")
+    write(dst, op.bitvec(left.reshape(dst.shape), right.reshape(dst.shape)))
+    return DONE
+
+
+def _bitwise_scalar(
+    dst: NkiTensor,
+    data: Any,
+    first: Operator,
+    operand0: Any,
+    reverse0: bool,
+    second: Operator | None,
+    operand1: Any,
+    reverse1: bool,
+) -> Instruction:
+    values = read(data, "data")
+    fit(dst, values, "data")
+    _integer(values, first, "data")
+    if values.dtype != dst._array.dtype:
+        refuse(f"type {dst.dtype}, data has {values.dtype}; bitvec operators do not convert", "dst")
+    for which, op, operand, reverse in (("0", first, operand0, reverse0), ("1", second, operand1, reverse1)):
+        if op is None:
+            continue
+        if op.bitvec is None:
+            refuse(
+                f"{first!r} with {second!r}: bitvec and arithmetic operators cannot be mixed in one instruction",
+                f"op{which}",
+            )
+        if op.name == "invert":
+            values = op.bitvec(values)
+            continue
+        other = _integer_operand(operand, values, op, f"operand{which}")
+        values = op.bitvec(other, values) if reverse else op.bitvec(values, other)
+    write(dst, values)
+    return DONE
+
+
+def _integer(array: Array, op: Operator, operand: str) -> None:
+    if array.dtype not in INTEGERS:
+        refuse(f"type {array.dtype}; the bitvec operator {op!r} takes integers", operand)
+
+
+def _integer_operand(value: Any, like: Array, op: Operator, operand: str) -> Any:
+    if type(value) is NkiTensor:
+        array = read(value, operand)
+        _integer(array, op, operand)
+        if array.shape[0] != like.shape[0] or array.size != like.shape[0]:
+            refuse(f"expected ({like.shape[0]}, 1), found {array.shape}", operand)
+        return array.reshape((-1,) + (1,) * (like.ndim - 1)).astype(like.dtype)
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        refuse(f"{value!r}; the bitvec operator {op!r} takes an int", operand)
+    limits = np.iinfo(like.dtype)
+    if not limits.min <= value <= limits.max:
+        refuse(f"{value} lies outside {like.dtype}", operand)
+    return like.dtype.type(value)

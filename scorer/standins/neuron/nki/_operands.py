@@ -1,0 +1,163 @@
+"""How instructions read their operands and write their results: the checks that all of them share.
+
+`P` is the number of partitions (dimension 0), `F` the number of elements per partition (all other dimensions together). Two operands fit
+if P and F agree; their shapes may differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import PARTITIONS
+from ._dtypes import FLOATS, Array, assign, float32, to_float32
+from ._errors import refuse
+from ._storage import Buffer
+from ._tensor import QUADRANT, NkiTensor
+
+Float = NDArray[np.float32]
+
+
+class Instruction:
+    """What an instruction returns: a handle for ordering. Everything runs in program order here, so there is nothing to order."""
+
+    def depends_on(self, *producers: Instruction) -> Instruction:
+        """States that the instruction must run after `producers`."""
+        return self
+
+
+DONE = Instruction()
+
+
+def tensor(value: Any, operand: str) -> NkiTensor:
+    """`value` as a tensor."""
+    if type(value) is not NkiTensor:
+        refuse(f"expected a tensor, found {value!r}", operand)
+    return value
+
+
+def read(value: Any, operand: str) -> Array:
+    """The elements of an on-chip operand, in its own type and shape."""
+    if type(value) is not NkiTensor:
+        refuse(f"expected a tensor, found {value!r}", operand)
+    if not value._computable:
+        _explain(value, operand)
+    if value._storage.watched:
+        value._storage.note_read(value, operand)
+    return value._array
+
+
+def read_float32(value: Any, operand: str) -> Float:
+    """The elements of an on-chip operand as fp32, in its own shape; no copy if it is fp32."""
+    if type(value) is not NkiTensor:
+        refuse(f"expected a tensor, found {value!r}", operand)
+    if not value._computable:
+        _explain(value, operand)
+    if value._storage.watched:
+        value._storage.note_read(value, operand)
+    array = value._array
+    return array if array.dtype is float32 else to_float32(array, operand)
+
+
+def target(value: Any, operand: str = "dst") -> NkiTensor:
+    """An on-chip destination."""
+    if type(value) is not NkiTensor:
+        refuse(f"expected a tensor, found {value!r}", operand)
+    if not value._computable:
+        _explain(value, operand)
+    if value._repeats:
+        refuse(f"a view {value.shape} that names elements more than once cannot be written", operand)
+    return value
+
+
+def write(dst: NkiTensor, values: Array) -> None:
+    """Writes `values` (as many elements per partition as `dst`), rounded to the type of `dst`."""
+    array = dst._array
+    if values.shape != array.shape:
+        values = values.reshape(array.shape)
+    if array.dtype is values.dtype:
+        array[...] = values
+    else:
+        assign(array, values)
+    if dst._storage.watched:
+        dst._storage.note_write(dst)
+
+
+def apply(dst: NkiTensor, ufunc: Any, *operands: Any) -> None:
+    """Writes `ufunc(*operands)`, straight into `dst` if that is fp32 and of the same shape."""
+    array = dst._array
+    if array.dtype is float32 and array.shape == operands[0].shape:
+        ufunc(*operands, out=array)
+        if dst._storage.watched:
+            dst._storage.note_write(dst)
+    else:
+        write(dst, as_float32(ufunc(*operands)))
+
+
+def as_float32(values: Array) -> Float:
+    """`values` as fp32; the truth values that comparisons give become 1.0 and 0.0."""
+    return values if values.dtype is float32 else values.astype(np.float32)
+
+
+def fit(dst: NkiTensor, other: Array, operand: str) -> None:
+    """Checks that `other` has the partitions and the elements per partition of `dst`."""
+    shape = dst._array.shape
+    if other.shape != shape and (other.shape[0] != shape[0] or other.size != dst._array.size):
+        refuse(
+            f"{other.shape} does not fit dst {shape}: {other.shape[0]} partitions x {other.size // other.shape[0]} elements "
+            f"against {shape[0]} x {dst._array.size // shape[0]} (there is no broadcasting)",
+            operand,
+        )
+
+
+def scalar(value: Any, partitions: int, rank: int, operand: str) -> Any:
+    """A per-partition operand: a Python number, or an fp32 tensor (P, 1), shaped so that it broadcasts over `rank` dimensions."""
+    if type(value) is NkiTensor:
+        array = vector(value, partitions, operand)
+        return array if rank == 2 else array.reshape((partitions,) + (1,) * (rank - 1))
+    if isinstance(value, (int, float)) or (isinstance(value, np.generic) and value.dtype.kind in "iuf"):
+        return np.float32(value)
+    refuse(f"expected a number or an fp32 tensor ({partitions}, 1), found {value!r}", operand)
+
+
+def vector(value: Any, partitions: int, operand: str) -> Float:
+    """An fp32 tensor (P, 1) as an array of that shape."""
+    array = read(value, operand)
+    if array.shape[0] != partitions or array.size != partitions:
+        refuse(f"expected ({partitions}, 1), one value per partition, found {array.shape}", operand)
+    if array.dtype is not float32:
+        refuse(f"a per-partition operand must be fp32, found {array.dtype}", operand)
+    return array.reshape(partitions, 1)
+
+
+def not_both_psum(first: NkiTensor, second: Any, names: str) -> None:
+    """Refuses two inputs in PSUM."""
+    if first._storage.buffer is Buffer.psum and type(second) is NkiTensor and second._storage.buffer is Buffer.psum:
+        refuse("both inputs lie in PSUM; the engine can read one of them from there", names)
+
+
+def only_sbuf(value: NkiTensor, operand: str, engine: str) -> None:
+    """Refuses PSUM, for engines that do not reach it."""
+    if value._storage.buffer is Buffer.psum:
+        refuse(f"lies in PSUM, which the {engine} engine cannot reach; copy it to SBUF first", operand)
+
+
+def is_float(value: NkiTensor) -> bool:
+    """Whether the elements are floating point."""
+    return value._array.dtype in FLOATS
+
+
+def _explain(value: NkiTensor, operand: str) -> None:
+    """Says why a compute engine cannot use `value`."""
+    storage = value._storage
+    if not storage.on_chip:
+        refuse(f"lies in {storage.buffer!r}; a compute engine reaches only SBUF and PSUM: dma_copy it first", operand)
+    if value.ndim > 4:
+        refuse(f"{value.shape} has {value.ndim - 1} free dimensions; an instruction takes at most 3", operand)
+    start = value._offset // storage.partition_bytes
+    refuse(
+        f"starts at partition {start}; a compute engine starts at {', '.join(str(p) for p in range(0, PARTITIONS, QUADRANT))}",
+        operand,
+    )

@@ -1,0 +1,323 @@
+"""Memory behind tensors, and what the stand-in knows about each element: written or not, by whom, read or not.
+
+`watched` says whether reads and writes have to be noted. An SBUF or HBM allocation is watched until all of it has been written, which most
+kernels do with the first instruction; from then on it costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import Core
+from ._dtypes import Array, Dtype, poison
+from ._errors import refuse
+
+if TYPE_CHECKING:
+    from ._tensor import NkiTensor
+
+Marks = NDArray[np.uint8]
+
+
+class Buffer(Enum):
+    """Where a tensor lives."""
+
+    sbuf = "sbuf"
+    psum = "psum"
+    private_hbm = "private_hbm"
+    shared_hbm = "shared_hbm"
+
+    def __repr__(self) -> str:
+        return f"nl.{self.value}"
+
+
+class Storage:
+    """One allocation in SBUF or HBM: `array` in row-major order, and which of its elements were written.
+
+    On chip the first dimension is the partition dimension and `partition_bytes` is what each partition holds.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_marks",
+        "_unit",
+        "array",
+        "buffer",
+        "core",
+        "full",
+        "name",
+        "on_chip",
+        "partition_bytes",
+        "watched",
+    )
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str) -> None:
+        self.array: Array = np.empty(shape, dtype)
+        poison(self.array)
+        self._describe(core, buffer, name)
+
+    def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
+        self.core = core
+        self.buffer = buffer
+        self.name = name
+        self.on_chip = buffer is Buffer.sbuf or buffer is Buffer.psum
+        self.partition_bytes = self.array.nbytes // self.array.shape[0]
+        self.full = False
+        self.watched = True
+        self._marks: Marks | None = None
+        self._unit = self.array.itemsize
+
+    @classmethod
+    def of(cls, array: Array, core: Core, name: str) -> Storage:
+        """An HBM argument: memory of the caller, wholly written, updated in place."""
+        storage = cls.__new__(cls)
+        storage.array = array
+        storage._describe(core, Buffer.shared_hbm, name)
+        storage.declare_full()
+        return storage
+
+    @property
+    def label(self) -> str:
+        """For messages: name with a trailing blank, or nothing."""
+        return f"{self.name!r} " if self.name else ""
+
+    def declare_full(self) -> None:
+        """Every element has been written."""
+        self.full = True
+        self.watched = False
+        self._marks = None
+
+    def note_read(self, view: NkiTensor, operand: str) -> None:
+        """Refuses a read of elements that nothing has written."""
+        if self.full:
+            return
+        written = self._marks_under(view)
+        if written is None or not written.all():
+            missing = view.size if written is None else int(written.size - np.count_nonzero(written))
+            refuse(
+                f"uninitialised read: {missing} of {view.size} elements of {self.buffer!r} tensor {self.label}{view.shape} "
+                "were never written",
+                operand,
+            )
+        if self._covers(view):
+            self.declare_full()
+
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
+        """Marks the elements under `view` (only those where `where` is true) as written."""
+        if self.full:
+            return
+        if where is None and self._covers(view):
+            self.declare_full()
+            return
+        if self._marks is None:
+            self._marks = np.zeros(self.array.nbytes // self._unit, np.uint8)
+        marks = self._marks_under(view)
+        assert marks is not None
+        if where is None:
+            marks[...] = 1
+        else:
+            marks[where] = 1
+
+    def unwritten(self) -> int:
+        """How many elements were never written."""
+        if self.full:
+            return 0
+        if self._marks is None:
+            return self.array.size
+        return (self._marks.size - int(np.count_nonzero(self._marks))) * self._unit // self.array.itemsize
+
+    def _covers(self, view: NkiTensor) -> bool:
+        return view._array.nbytes == self.array.nbytes and not view._repeats
+
+    def _marks_under(self, view: NkiTensor) -> Marks | None:
+        if self._marks is None:
+            return None
+        if view._array.itemsize != self._unit and self._unit != 1:
+            self._marks = np.repeat(self._marks, self._unit)
+            self._unit = 1
+        return _under(self._marks, self._unit, view)
+
+
+def _under(marks: Marks, unit: int, view: NkiTensor) -> Marks:
+    """The marks (one per `unit` bytes of storage) of the elements of `view`; a trailing dimension of bytes if units are smaller."""
+    array = view._array
+    shape: tuple[int, ...] = array.shape
+    strides = tuple(stride // unit for stride in array.strides)
+    if unit != array.itemsize:
+        shape, strides = (*shape, array.itemsize), (*array.strides, 1)
+    return np.ndarray(shape, np.uint8, marks, view._offset // unit, strides)
+
+
+def _partition_bytes(shape: tuple[int, ...], dtype: Dtype) -> int:
+    return math.prod(shape[1:]) * dtype.itemsize
+
+
+class SbufStorage(Storage):
+    """An SBUF tile; gives its bytes back when nothing refers to it any more."""
+
+    __slots__ = ()
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
+        core.reserve_sbuf(_partition_bytes(shape, dtype), name)
+        super().__init__(core, shape, dtype, Buffer.sbuf, name)
+
+    def __del__(self) -> None:
+        if hasattr(self, "partition_bytes"):
+            self.core.release_sbuf(self.partition_bytes)
+
+
+# States of a PSUM element. Reading turns 2 into 3 and leaves the others: state |= state >> 1.
+_UNWRITTEN, _OTHER, _MATMUL, _MATMUL_READ = range(4)
+
+
+class PsumStorage(Storage):
+    """A PSUM tile. Always watched: what a matmul may accumulate onto depends on who wrote each element, and who read it since."""
+
+    __slots__ = ("_states", "bank", "banks")
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
+        self.bank, self.banks = core.reserve_psum(_partition_bytes(shape, dtype), name)
+        super().__init__(core, shape, dtype, Buffer.psum, name)
+        self._states: Marks = np.zeros(self.array.size, np.uint8)
+
+    def __del__(self) -> None:
+        if hasattr(self, "partition_bytes"):
+            self.core.release_psum(self.partition_bytes, self.bank, self.banks)
+
+    def declare_full(self) -> None:
+        """Every element has been written; reads and writes are still noted."""
+        super().declare_full()
+        self.watched = True
+
+    def note_read(self, view: NkiTensor, operand: str) -> None:
+        """As for any memory; and closes the accumulation groups that it reads."""
+        super().note_read(view, operand)
+        states = self._states_under(view)
+        states |= states >> 1
+
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
+        """As for any memory; a matmul may no longer accumulate onto it."""
+        super().note_write(view, where)
+        states = self._states_under(view)
+        states[... if where is None else where] = _OTHER
+
+    def note_matmul(self, view: NkiTensor, accumulate: bool | None) -> NDArray[np.bool_] | bool:
+        """Notes that a matmul writes `view` and returns where it adds to what is there (a bool if that is the same everywhere).
+
+        `accumulate=None`: the first matmul to write an element overwrites it, later ones add.
+        """
+        states = self._states_under(view)
+        adds: NDArray[np.bool_] | bool = False
+        if accumulate is not False:
+            self._check_group(states, accumulate)
+            adds = bool(accumulate) or states == _MATMUL
+        super().note_write(view)
+        states[...] = _MATMUL
+        return adds
+
+    def _check_group(self, states: Marks, accumulate: bool | None) -> None:
+        if states.min() == states.max() == _MATMUL:
+            return
+        word = f"accumulate={accumulate}"
+        if accumulate and (states == _UNWRITTEN).any():
+            refuse(f"{word} on PSUM that no matmul has written yet; write accumulate=(k > 0)", "accumulate")
+        if (states == _OTHER).any():
+            refuse(
+                f"{word} on PSUM contents that another instruction wrote (memset, copy, transpose): undefined on Trn2; the first "
+                "matmul of a group must overwrite (accumulate=False)",
+                "accumulate",
+            )
+        if (states == _MATMUL_READ).any():
+            refuse(
+                f"{word} on PSUM that was read since the group began; read it only after the group's last matmul, or copy it and "
+                "start a new group (accumulate=False)",
+                "accumulate",
+            )
+
+    def _states_under(self, view: NkiTensor) -> Marks:
+        if view._array.itemsize != self.array.itemsize:
+            refuse("a PSUM tile cannot be used through a view of another element size", "dst")
+        return _under(self._states, self.array.itemsize, view)
+
+
+class SharedStorage(Storage):
+    """HBM that two cores see. Always watched: without a barrier no core may touch what the other one wrote in this launch."""
+
+    __slots__ = ("_writers",)
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
+        super().__init__(core, shape, dtype, Buffer.shared_hbm, name)
+
+    def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
+        super()._describe(core, buffer, name)
+        self._writers: Marks | None = None
+
+    def declare_full(self) -> None:
+        """Every element has been written; reads and writes are still noted."""
+        super().declare_full()
+        self.watched = True
+
+    def note_read(self, view: NkiTensor, operand: str) -> None:
+        """As for any memory; and refuses what the other core wrote."""
+        super().note_read(view, operand)
+        self._check_race(view, "reads", operand)
+
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
+        """As for any memory; and refuses to overwrite what the other core wrote."""
+        self._check_race(view, "overwrites", "dst")
+        super().note_write(view, where)
+        if self._writers is None:
+            self._writers = np.zeros(self.array.nbytes, np.uint8)
+        _under(self._writers, 1, view)[... if where is None else where] = self.core.launch.running + 1
+
+    def _check_race(self, view: NkiTensor, verb: str, operand: str) -> None:
+        if self._writers is None:
+            return
+        me = self.core.launch.running + 1
+        writers = _under(self._writers, 1, view)
+        if ((writers != 0) & (writers != me)).any():
+            refuse(
+                f"data race: core {me - 1} {verb} elements of nl.shared_hbm tensor {self.label}that the other core wrote in this "
+                "launch, with no barrier between; give each core its own rows",
+                operand,
+            )
+
+
+def allocate(core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str) -> Storage:
+    """New poisoned memory. `shared_hbm` under LNC 2: the second core gets what the first one allocated, in order."""
+    if buffer is Buffer.sbuf:
+        return SbufStorage(core, shape, dtype, name)
+    if buffer is Buffer.psum:
+        return PsumStorage(core, shape, dtype, name)
+    if buffer is Buffer.private_hbm or core.launch.cores == 1:
+        return Storage(core, shape, dtype, buffer, name)
+    return _shared(core, shape, dtype, name)
+
+
+def argument(core: Core, array: Array, name: str) -> Storage:
+    """The storage of a launch argument in HBM, over the caller's memory."""
+    return (Storage if core.launch.cores == 1 else SharedStorage).of(array, core, name)
+
+
+def _shared(core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> Storage:
+    shared = core.launch.shared
+    position = core.shared_allocated
+    core.shared_allocated += 1
+    if core.index == 0:
+        shared.append(SharedStorage(core, shape, dtype, name))
+    wanted: tuple[Any, ...] = (shape, dtype, name)
+    if position >= len(shared) or wanted != (
+        shared[position].array.shape,
+        shared[position].array.dtype,
+        shared[position].name,
+    ):
+        found = None if position >= len(shared) else (shared[position].array.shape, shared[position].array.dtype)
+        refuse(
+            f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core 0 allocated {found}; both "
+            "cores must have the same control flow"
+        )
+    return shared[position]
