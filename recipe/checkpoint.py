@@ -51,7 +51,7 @@ def strip(name: str) -> str:
 
 
 def load_model(checkpoint_path: str, device: str | torch.device, config: Config) -> GPT:
-    """The whole model of a checkpoint, in eval mode on `device`; every parameter must be there and none may be left over."""
+    """The whole model of a checkpoint, in eval mode on `device`; every parameter is there and none is left over."""
     register_device(config)
     device = torch.device(device)
     checkpoint = _read(checkpoint_path)
@@ -76,7 +76,7 @@ def _read(checkpoint_path: str) -> dict[str, Any]:
     try:
         checkpoint = torch.load(checkpoint_path, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise CheckpointError(f"{checkpoint_path}: cannot read the checkpoint: {error}; train again to write it") from error
+        raise CheckpointError(f"{checkpoint_path}: cannot be read: {error}; train again to write it") from error
     if not isinstance(checkpoint, dict) or not {"model_state", "model_config", "meta"} <= checkpoint.keys():
         raise CheckpointError(
             f"{checkpoint_path}: expected a dict with model_state, model_config and meta; train again to write one"

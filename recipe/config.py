@@ -2,8 +2,9 @@
 
     config = load_config(["--config", "embedded", "--depth", "2"])
 
-Every value a run depends on is a field here, or follows from one by a property. Code that needs knobs takes a parameter annotated
-`Config` and reads fields from it; nothing stores it. In a built submission each field is the literal that the builder froze.
+Every value a run depends on is a field here, or follows from one by a property. Code that needs knobs takes a parameter
+annotated `Config` and reads fields from it; nothing stores it. In a built submission each field is the literal that the
+builder froze.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Config:
     device: str  # "neuron" or "cpu"
     world_size: int  # ranks that torchrun starts
     lnc: int  # physical cores per logical core, 1 or 2; kernels are specialised for it
-    dtype: str  # activations and Newton-Schulz on the Neuron device: "bfloat16" or "float32" (a CPU always computes in float32)
+    dtype: str  # activations on the Neuron device: "bfloat16" or "float32" (a CPU always computes in float32)
     seed: int
 
     # Model
@@ -104,7 +105,7 @@ MAY_BE_ZERO = ("seed", "num_steps")
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used. The message names file and line, what was expected, what was found, what to do."""
+    """A configuration that cannot be used. The message names file and line, expectation, finding and remedy."""
 
 
 def load_config(argv: list[str] | None = None) -> Config:
@@ -162,7 +163,7 @@ def _read_yaml(path: Path) -> dict[str, tuple[Any, str]]:
         line = f":{mark.line + 1}" if mark else ""
         raise ConfigError(f"{path}{line}: not YAML: {getattr(error, 'problem', error)}; correct this line") from error
     if not isinstance(root, yaml.MappingNode):
-        raise ConfigError(f"{path}:1: expected lines of `knob: value`; the knobs are the fields of recipe/config.py's Config")
+        raise ConfigError(f"{path}:1: expected lines of `knob: value`; the knobs are the fields of Config")
     values: dict[str, tuple[Any, str]] = {}
     for key_node, value_node in root.value:
         where = f"{path}:{key_node.start_mark.line + 1}"
@@ -182,12 +183,12 @@ def _parse_scalar(text: str, where: str) -> Any:
 
 
 def _typed(name: str, value: Any, where: str) -> Any:
-    """The value in its field's type; a whole number is accepted where a float is expected, nothing else is converted."""
+    """The value in its field's type; a whole number will do for a float, nothing else is converted."""
     kind = next(str(field.type) for field in dataclasses.fields(Config) if field.name == name)
     if kind == "float" and type(value) is int:
         return float(value)
     if type(value).__name__ != kind:
-        raise ConfigError(f"{where}: knob {name!r} must be of type {kind}, found {value!r} of type {type(value).__name__}")
+        raise ConfigError(f"{where}: knob {name!r} must be of type {kind}, found {value!r} ({type(value).__name__})")
     return value
 
 
@@ -215,7 +216,7 @@ def _build(path: Path, values: dict[str, tuple[Any, str]]) -> Config:
         raise refuse("heads", f"a divisor of width = {config.width} that leaves heads of an even width")
     for operation in ("norm", "rotary", "mlp", "loss"):
         if getattr(config, operation) == "nki" and config.device != "neuron":
-            raise refuse(operation, f"'torch' on device {config.device!r}, since NKI kernels run on the Neuron device only")
+            raise refuse(operation, f"'torch' on device {config.device!r}: NKI kernels run on neuron only")
     if config.warmup_fraction + config.cooldown_fraction > 1.0:
         raise refuse("cooldown_fraction", f"at most 1 - warmup_fraction = {1.0 - config.warmup_fraction}")
     return config

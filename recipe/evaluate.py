@@ -48,7 +48,7 @@ def report(config: Config, model: nn.Module) -> None:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Hide the launcher's variables, so that the kit takes this process for the only one: the group of ranks is gone by now."""
+    """Hide the launcher's variables, so that the kit takes this process for the only one; the group is gone by now."""
     hidden = {name: os.environ.pop(name) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE") if name in os.environ}
     try:
         yield

@@ -68,6 +68,10 @@ class GPT(nn.Module):
         """The blocks' weight matrices."""
         return [p for p in self.blocks.parameters() if p.ndim == 2]
 
+    def tables(self) -> list[nn.Parameter]:
+        """The embedding and the head, both [V, width]."""
+        return [*self.embed.parameters(), *self.head.parameters()]
+
     def gains(self) -> list[nn.Parameter]:
         """The gains of all norms."""
         return [p for p in self.parameters() if p.ndim == 1]
@@ -86,8 +90,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
         x = x + self.attention(self.attention_norm(x), cos, sin)
-        x = x + self.mlp(self.mlp_norm(x))
-        return x
+        out: Tensor = x + self.mlp(self.mlp_norm(x))
+        return out
 
 
 class Attention(nn.Module):
@@ -110,8 +114,8 @@ class Attention(nn.Module):
         q, k = self.rotary_norm(self.query(x).view(shape), self.key(x).view(shape), cos, sin)
         v = self.value(x).view(shape)
         y = self.core(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2))
-        y = self.out(y.transpose(1, 2).reshape(x.shape))
-        return y
+        out: Tensor = self.out(y.transpose(1, 2).reshape(x.shape))
+        return out
 
 
 class FusedAttention(nn.Module):
@@ -129,7 +133,8 @@ class ExplicitAttention(nn.Module):
         """q, k, v [B, H, T, D] -> [B, H, T, D]."""
         scores = (q @ k.transpose(-2, -1)).float() * q.size(-1) ** -0.5
         future = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool, device=q.device).triu(1)
-        return scores.masked_fill(future, float("-inf")).softmax(-1).to(v.dtype) @ v
+        weights: Tensor = scores.masked_fill(future, float("-inf")).softmax(-1)
+        return weights.to(v.dtype) @ v
 
 
 class MLP(nn.Module):

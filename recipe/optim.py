@@ -1,7 +1,8 @@
 """The optimizers: Muon for the matrices of the blocks, AdamW for embedding, head and gains.
 
-Each parameter is updated by one rank only, its owner; `ranks.share_parameters` then sends it to the others. Both optimizers hold all
-parameters of their kind and skip those that another rank owns, so that state exists once in the whole run.
+Each parameter is updated by one rank only, its owner; `ranks.share_parameters` then sends it to the others. Both
+optimizers hold all parameters of their kind and skip those that another rank owns, so that state exists once in the
+whole run.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ from recipe.config import Config
 from recipe.model import GPT, activation_dtype
 from recipe.ranks import Ranks
 
-# Newton-Schulz quintic of Keller Jordan's Muon (2024): maximal slope at zero, so five iterations bring singular values near 1.
+# Quintic of Keller Jordan's Muon (2024): so steep at zero that five iterations bring singular values near 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
 ADAM_EPS = 1e-10
 
 
-def make_optimizers(config: Config, model: GPT, ranks: Ranks) -> tuple[list[torch.optim.Optimizer], list[list[nn.Parameter]]]:
+def make_optimizers(
+    config: Config, model: GPT, ranks: Ranks
+) -> tuple[list[torch.optim.Optimizer], list[list[nn.Parameter]]]:
     """The two optimizers, and the parameters that each rank owns."""
-    matrices = model.matrices()
-    gains = model.gains()
+    matrices, gains = model.matrices(), model.gains()
+    embed, head = model.tables()
     # A Muon step costs far more than an AdamW step on as many elements, so the two kinds are dealt out separately.
     owned = [
         [*some_matrices, *some_others]
         for some_matrices, some_others in zip(
             deal(matrices, config.world_size),
-            deal([model.embed.weight, model.head.weight, *gains], config.world_size),
+            deal([embed, head, *gains], config.world_size),
             strict=True,
         )
     ]
@@ -44,8 +47,8 @@ def make_optimizers(config: Config, model: GPT, ranks: Ranks) -> tuple[list[torc
     )
     adamw = AdamW(
         [
-            {"params": [model.embed.weight], "lr": config.embed_lr},
-            {"params": [model.head.weight], "lr": config.head_lr},
+            {"params": [embed], "lr": config.embed_lr},
+            {"params": [head], "lr": config.head_lr},
             {"params": gains, "lr": config.gain_lr},
         ],
         betas=(config.adam_beta1, config.adam_beta2),
@@ -77,9 +80,11 @@ def deal(parameters: Sequence[nn.Parameter], world_size: int) -> list[list[nn.Pa
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum, orthogonalised (Jordan et al., 2024): the update is the nearest semi-orthogonal matrix to the Nesterov momentum."""
+    """Muon (Jordan et al., 2024): a step along the semi-orthogonal matrix that is nearest to the Nesterov momentum."""
 
-    def __init__(self, params: list[nn.Parameter], lr: float, momentum: float, dtype: torch.dtype, mine: set[int]) -> None:
+    def __init__(
+        self, params: list[nn.Parameter], lr: float, momentum: float, dtype: torch.dtype, mine: set[int]
+    ) -> None:
         """`dtype`: of the Newton-Schulz iteration; `mine`: ids of the parameters that this rank updates."""
         super().__init__(params, {"lr": lr, "momentum": momentum})
         self.dtype = dtype
@@ -94,8 +99,10 @@ class Muon(torch.optim.Optimizer):
                 if id(parameter) in self.mine:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for shape, parameters in by_shape.items():
-                directions = orthogonalize(torch.stack([self._momentum(p, group["momentum"]) for p in parameters]), self.dtype)
-                # Tall matrices get a larger step, so that the update's RMS effect on the outputs does not depend on the shape.
+                directions = orthogonalize(
+                    torch.stack([self._momentum(p, group["momentum"]) for p in parameters]), self.dtype
+                )
+                # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
                 step_size = group["lr"] * max(1.0, shape[0] / shape[1]) ** 0.5
                 for parameter, direction in zip(parameters, directions.unbind(0), strict=True):
                     parameter.add_(direction, alpha=-step_size)
@@ -111,9 +118,9 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrices: Tensor, dtype: torch.dtype) -> Tensor:
-    """Newton-Schulz over a batch [N, rows, columns]: singular values come out between about 0.7 and 1.2; result in fp32."""
+    """Newton-Schulz over a batch [N, rows, columns]: singular values come out between about 0.7 and 1.2, in fp32."""
     a, b, c = NEWTON_SCHULZ
-    x = matrices.to(dtype)
+    x: Tensor = matrices.to(dtype)
     tall = x.size(-2) > x.size(-1)
     if tall:
         x = x.mT
@@ -121,7 +128,8 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype) -> Tensor:
     for _ in range(NEWTON_SCHULZ_STEPS):
         gram = x @ x.mT
         x = a * x + (b * gram + c * (gram @ gram)) @ x
-    return (x.mT if tall else x).float()
+    x = x.mT if tall else x
+    return x.float()
 
 
 class AdamW(torch.optim.Optimizer):

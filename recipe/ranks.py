@@ -55,11 +55,11 @@ def leave(ranks: Ranks) -> None:
 def synchronize(ranks: Ranks) -> None:
     """Wait until the device has done all that was asked of it, so that the clock can be read."""
     if ranks.device.type == "neuron":
-        torch.neuron.synchronize()
+        torch.neuron.synchronize()  # type: ignore[attr-defined]  # torch_neuronx adds it
 
 
 def agree(ranks: Ranks, decision: tuple[float, ...]) -> tuple[float, ...]:
-    """Rank 0's decision, on every rank. Clocks differ; what follows from them must not. Values are rounded to float32."""
+    """Rank 0's decision, on every rank, rounded to fp32. Clocks differ; what follows from them must not."""
     message = torch.tensor(decision, dtype=torch.float32, device=ranks.device)
     if ranks.world_size > 1:
         dist.broadcast(message, src=0)

@@ -1,7 +1,8 @@
 """The clock that the contest charges, and the learning rate that follows it.
 
-Start-up, from launch to the end of the last excluded update, is free up to an allowance; what exceeds it is charged. From there to the
-end of the process every second is charged. Times are seconds of `time.monotonic()`, given by the caller.
+Start-up, from launch to the end of the last excluded update, is free up to an allowance; what exceeds it is charged.
+From there to the end of the process every second is charged. Times are seconds of `time.monotonic()`, given by the
+caller.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class ChargedClock:
     def must_stop(self, now: float) -> bool:
         """Whether one more update, as long as the last one, would eat into the reserve."""
         if self.start_up_end is None:
-            return self.remaining(now) < self.reserve  # these updates are free, and the first ones are far slower than the rest
+            return self.remaining(now) < self.reserve  # free updates; the first ones are far slower than the rest
         return self.remaining(now) < self.last_update_seconds + self.reserve
 
 

@@ -2,9 +2,9 @@
 
     torchrun --standalone --nproc_per_node=N train.py
 
-Data parallel over N ranks: each sees its own batches, gradients are averaged, and every rank ends each update with the same weights. All
-time from launch to the end of the process counts as contest.md says; the last update ends early enough to save within the budget.
-Offers `load_for_eval(checkpoint_path, device)` to the scorer.
+Data parallel over N ranks: each sees its own batches, gradients are averaged, and every rank ends each update with the
+same weights. All time from launch to the end of the process counts as contest.md says; the last update ends early
+enough to save within the budget. Offers `load_for_eval(checkpoint_path, device)` to the scorer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recipe.config import Config, load_config
 from recipe.data import training_batches
 from recipe.model import GPT, activation_dtype
 from recipe.optim import make_optimizers, set_learning_rate
-from recipe.ranks import Ranks, agree, average_gradients, join, leave, share_parameters, synchronize
+from recipe.ranks import agree, average_gradients, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
 
 
@@ -34,7 +34,8 @@ def main(config: Config) -> None:
 def load_for_eval(checkpoint_path: str, device: str | torch.device) -> nn.Module:
     """The trained model on one device, in eval mode: forward(tokens [B, T]) -> logits [B, T, V].
 
-    The model is consolidated, stateless, causal, and takes any sequence length. Raises ValueError when the checkpoint is not this program's.
+    The model is consolidated, stateless, causal, and takes any sequence length. Raises ValueError when the checkpoint
+    is not this program's.
     """
     return load_model(checkpoint_path, device, load_config())
 
@@ -105,9 +106,7 @@ def decide(config: Config, clock: ChargedClock, step: int) -> tuple[float, float
     return progress, float(stop)
 
 
-def backward(
-    config: Config, model: GPT, batches: Iterator[tuple[Tensor, Tensor, dict[str, int]]]
-) -> tuple[float, int]:
+def backward(config: Config, model: GPT, batches: Iterator[tuple[Tensor, Tensor, dict[str, int]]]) -> tuple[float, int]:
     """Accumulate the gradients of one update; returns this rank's mean loss, and the epoch."""
     total = 0.0
     epoch = 0

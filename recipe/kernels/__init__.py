@@ -1,1 +1,1 @@
-"""One file per operation: its module for each implementation, its autograd wiring, its NKI kernels and its torch reference."""
+"""One file per operation: modules, autograd wiring, NKI kernels and torch reference."""

@@ -30,7 +30,7 @@ class NkiReLUSquared(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., C] -> [..., C], same dtype."""
-        y: Tensor = ReLUSquaredFunction.apply(x, self.lnc)
+        y: Tensor = ReLUSquaredFunction.apply(x, self.lnc)  # type: ignore[no-untyped-call]
         return y
 
 
@@ -68,10 +68,10 @@ class ReLUSquaredFunction(torch.autograd.Function):
 
 
 @nki.jit
-def relu_squared_forward(x):
+def relu_squared_forward(x: Any) -> Any:
     """x [N, C] -> y [N, C] like x: max(x, 0) * x."""
     rows, columns = x.shape
-    assert columns <= MAX_COLUMNS, f"relu_squared_forward: C = {columns}, but a row must fit SBUF: at most {MAX_COLUMNS}"
+    assert columns <= MAX_COLUMNS, f"relu_squared_forward: C = {columns}, must be at most {MAX_COLUMNS}"
     y = nl.ndarray(shape=(rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
         xt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
@@ -83,10 +83,10 @@ def relu_squared_forward(x):
 
 
 @nki.jit
-def relu_squared_backward(dy, x):
-    """dy, x [N, C] -> dx [N, C] like x: 2 * max(x, 0) * dy; doubling a float is exact, so only the last product rounds."""
+def relu_squared_backward(dy: Any, x: Any) -> Any:
+    """dy, x [N, C] -> dx [N, C] like x: 2 * max(x, 0) * dy; doubling is exact, so only the last product rounds."""
     rows, columns = x.shape
-    assert columns <= MAX_COLUMNS, f"relu_squared_backward: C = {columns}, but a row must fit SBUF: at most {MAX_COLUMNS}"
+    assert columns <= MAX_COLUMNS, f"relu_squared_backward: C = {columns}, must be at most {MAX_COLUMNS}"
     dx = nl.ndarray(shape=(rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
         xt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)

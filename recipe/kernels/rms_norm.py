@@ -2,8 +2,8 @@
 
 x is [..., D] in any floating dtype, weight [D] in fp32; y has the dtype of x. Statistics and products are fp32.
 
-What the kernels need: D <= 4096 (the gain's gradient takes D fp32 of PSUM, eight banks of 512); x contiguous. Any number of rows,
-LNC 1 and 2. Forward and backward keep three [128, D] tiles in SBUF per step.
+What the kernels need: D <= 4096 (the gain's gradient takes D fp32 of PSUM, eight banks of 512); x contiguous. Any
+number of rows, LNC 1 and 2. Forward and backward keep three [128, D] tiles in SBUF per step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class NkiRMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., D] -> [..., D], same dtype."""
-        y: Tensor = RMSNormFunction.apply(x, self.weight, self.eps, self.lnc)
+        y: Tensor = RMSNormFunction.apply(x, self.weight, self.eps, self.lnc)  # type: ignore[no-untyped-call]
         return y
 
 
@@ -64,7 +64,8 @@ class RMSNormFunction(torch.autograd.Function):
         y, rstd = wrap_nki(rms_norm_forward)[lnc](x=rows, weight=weight, eps=eps)
         ctx.save_for_backward(rows, weight, rstd)
         ctx.lnc = lnc
-        return y.view(x.shape)
+        out: Tensor = y.view(x.shape)
+        return out
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None, None]:
@@ -77,7 +78,7 @@ class RMSNormFunction(torch.autograd.Function):
 
 
 @nki.jit
-def rms_norm_forward(x, weight, eps):
+def rms_norm_forward(x: Any, weight: Any, eps: float) -> Any:
     """x [N, D], weight [D] fp32 -> y [N, D] like x, rstd [N, 1] fp32 = 1 / sqrt(mean(x^2) + eps)."""
     rows, width = x.shape
     pmax = nl.tile_size.pmax
@@ -95,7 +96,12 @@ def rms_norm_forward(x, weight, eps):
         yt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=xt, src=x[first : first + count, 0:width])
         nisa.activation(
-            dst=square, op=nl.square, data=xt, reduce_op=nl.add, reduce_res=total, reduce_cmd=nisa.reduce_cmd.reset_reduce
+            dst=square,
+            op=nl.square,
+            data=xt,
+            reduce_op=nl.add,
+            reduce_res=total,
+            reduce_cmd=nisa.reduce_cmd.reset_reduce,
         )
         nisa.activation(dst=scale, op=nl.rsqrt, data=total, scale=1.0 / width, bias=eps)
         nisa.scalar_tensor_tensor(
@@ -107,11 +113,12 @@ def rms_norm_forward(x, weight, eps):
 
 
 @nki.jit
-def rms_norm_backward(dy, x, weight, rstd):
-    """dy, x [N, D], weight [D] fp32, rstd [N, 1] fp32 -> dx [N, D] like x, dweight [cores, D] fp32, to be summed over cores.
+def rms_norm_backward(dy: Any, x: Any, weight: Any, rstd: Any) -> Any:
+    """dy, x [N, D], weight [D] fp32, rstd [N, 1] fp32 -> dx [N, D] like x, dweight [cores, D] fp32, to be summed over
+    cores.
 
-    With g = dy * weight: dx = rstd * (g - x * rstd^2 * mean(g * x)); dweight = sum over rows of rstd * dy * x, which is a product
-    of the column rstd (stationary) with the tile dy * x (moving), accumulated in PSUM over the row tiles.
+    With g = dy * weight: dx = rstd * (g - x * rstd^2 * mean(g * x)); dweight = sum over rows of rstd * dy * x, which is
+    a product of the column rstd (stationary) with the tile dy * x (moving), accumulated in PSUM over the row tiles.
     """
     rows, width = x.shape
     pmax, bank = nl.tile_size.pmax, nl.tile_size.psum_bank_fmax
@@ -123,9 +130,7 @@ def rms_norm_backward(dy, x, weight, rstd):
 
     gain = nl.ndarray(shape=(pmax, width), dtype=weight.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=gain, src=weight.ap(pattern=[[0, pmax], [1, width]], offset=0))
-    parts = [
-        nl.ndarray(shape=(1, min(bank, width - b * bank)), dtype=nl.float32, buffer=nl.psum) for b in range(banks)
-    ]
+    parts = [nl.ndarray(shape=(1, min(bank, width - b * bank)), dtype=nl.float32, buffer=nl.psum) for b in range(banks)]
     tiles = row_tiles(1, rows, core, cores)
     for index, (_, first, count) in enumerate(tiles):
         xt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)

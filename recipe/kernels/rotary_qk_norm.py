@@ -1,14 +1,16 @@
-"""Rotary position embedding and QK norm in one pass: every head of q and k is rotated by its position and scaled to RMS 1.
+"""Rotary position embedding and QK norm in one pass: every head of q and k is rotated by its position and scaled to RMS
+1.
 
     y = (x * cos + swap(x) * sin) / sqrt(mean(x^2) + eps),   mean over the head's D elements
 
-swap exchanges the halves of D. The tables hold the signs: cos = (c, c) and sin = (s, -s) for c, s of D / 2 angles (`rotary_tables`).
-A rotation keeps the norm, so it does not matter that the statistics are taken before it.
+swap exchanges the halves of D. The tables hold the signs: cos = (c, c) and sin = (s, -s) for c, s of D / 2 angles
+(`rotary_tables`). A rotation keeps the norm, so it does not matter that the statistics are taken before it.
 
-q and k are [B, T, H, D] in any floating dtype, cos and sin [T, D] in fp32; results have the dtype of q. Arithmetic is fp32.
+q and k are [B, T, H, D] in any floating dtype, cos and sin [T, D] in fp32; results have the dtype of q. Arithmetic is
+fp32.
 
-What the kernels need: D even; 2 * H * D <= 8192 (six fp32 tiles of that width in SBUF); q and k contiguous, of equal shape. Any B and T,
-LNC 1 and 2. One tile holds up to 128 positions of one row of the batch, q and k side by side.
+What the kernels need: D even; 2 * H * D <= 8192 (six fp32 tiles of that width in SBUF); q and k contiguous, of equal
+shape. Any B and T, LNC 1 and 2. One tile holds up to 128 positions of one row of the batch, q and k side by side.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class NkiRotaryQKNorm(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
         """q, k [B, T, H, D] and the tables [T, D] -> q, k [B, T, H, D]."""
-        rotated: tuple[Tensor, Tensor] = RotaryQKNormFunction.apply(q, k, cos, sin, self.eps, self.lnc)
+        rotated: tuple[Tensor, Tensor] = RotaryQKNormFunction.apply(q, k, cos, sin, self.eps, self.lnc)  # type: ignore[no-untyped-call]
         return rotated
 
 
@@ -94,8 +96,8 @@ class RotaryQKNormFunction(torch.autograd.Function):
 
 
 @nki.jit
-def rotary_qk_norm_forward(q, k, cos, sin, eps):
-    """q, k [B, T, H, D], cos, sin [T, D] fp32 -> q, k rotated and normalised, rstd [B, T, 2 H, 1] fp32 (q's heads, then k's)."""
+def rotary_qk_norm_forward(q: Any, k: Any, cos: Any, sin: Any, eps: float) -> Any:
+    """q, k [B, T, H, D], cos, sin [T, D] -> q, k rotated and normalised, rstd [B, T, 2 H, 1] (q's heads, then k's)."""
     batch, positions, heads, width = q.shape
     half, both = width // 2, 2 * heads
     assert width % 2 == 0, f"rotary_qk_norm_forward: D = {width} is odd, but heads are rotated by halves"
@@ -151,7 +153,7 @@ def rotary_qk_norm_forward(q, k, cos, sin, eps):
 
 
 @nki.jit
-def rotary_qk_norm_backward(dq_out, dk_out, q, k, cos, sin, rstd):
+def rotary_qk_norm_backward(dq_out: Any, dk_out: Any, q: Any, k: Any, cos: Any, sin: Any, rstd: Any) -> Any:
     """Gradients of the results [B, T, H, D], and what forward took and returned -> gradients of q and k, like q.
 
     The rotation's transpose turns back: g = dy * cos - swap(dy) * sin. Then, as for RMSNorm without gain,

@@ -1,12 +1,14 @@
 """Cross entropy of softcapped logits: z = cap * tanh(logits / cap), loss = logsumexp(z) - z[target] for every row.
 
-Logits are [..., V] in any floating dtype, targets [...] whole numbers in 0 .. V - 1 (no value is ignored); the mean over all rows is fp32.
+Logits are [..., V] in any floating dtype, targets [...] whole numbers in 0 .. V - 1 (no value is ignored); the mean
+over all rows is fp32.
 
-Because |z| <= cap, the cap itself serves as the logsumexp's maximum: exp(z - cap) is at most 1 and, for cap <= 20, at least 4e-18, so
-that no running maximum is needed and the sum's logarithm lies within the range of the activation table (2^-64 to 2^64).
+Because |z| <= cap, the cap itself serves as the logsumexp's maximum: exp(z - cap) is at most 1 and, for cap <= 20, at
+least 4e-18, so that no running maximum is needed and the sum's logarithm lies within the range of the activation table
+(2^-64 to 2^64).
 
-What the kernels need: 0 < cap <= 20; V < 2^24 (targets are compared in fp32); logits contiguous. Any number of rows, LNC 1 and 2. The
-vocabulary goes through SBUF in chunks of 2048 columns, five fp32 tiles wide.
+What the kernels need: 0 < cap <= 20; V < 2^24 (targets are compared in fp32); logits contiguous. Any number of rows,
+LNC 1 and 2. The vocabulary goes through SBUF in chunks of 2048 columns, five fp32 tiles wide.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class NkiSoftcapCrossEntropy(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Logits [..., V] before the cap, targets [...] -> mean loss, fp32 scalar."""
-        losses: Tensor = SoftcapCrossEntropyFunction.apply(logits, targets, self.cap, self.lnc)
+        losses: Tensor = SoftcapCrossEntropyFunction.apply(logits, targets, self.cap, self.lnc)  # type: ignore[no-untyped-call]
         return losses.mean()
 
 
@@ -88,7 +90,7 @@ class SoftcapCrossEntropyFunction(torch.autograd.Function):
 
 
 @nki.jit
-def softcap_cross_entropy_forward(logits, targets, cap):
+def softcap_cross_entropy_forward(logits: Any, targets: Any, cap: float) -> Any:
     """Logits [N, V], targets [N, 1] int32 -> losses [N, 1] fp32, lse [N, 1] fp32."""
     rows, vocabulary = logits.shape
     assert 0.0 < cap <= MAX_CAP, f"softcap_cross_entropy_forward: cap = {cap}, must be above 0 and at most {MAX_CAP}"
@@ -100,21 +102,19 @@ def softcap_cross_entropy_forward(logits, targets, cap):
 
     columns = nl.ndarray(shape=(pmax, widest), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=columns, pattern=[[1, widest]], offset=0, channel_multiplier=0)
-    minus_cap = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=minus_cap, value=-cap)
     for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
         label = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
         nisa.dma_copy(dst=label, src=targets[first:last, 0:1])
         sums = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)  # of exp(z - cap), per chunk
-        hits = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)  # tanh at the target, or 0, per chunk
+        hits = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)  # tanh at the target, or 0
         for c in range(chunks):
             start = c * CHUNK
             width = min(CHUNK, vocabulary - start)
             raw = nl.ndarray(shape=(count, width), dtype=logits.dtype, buffer=nl.sbuf)
             capped = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
             work = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # the target, counted from the chunk's start
+            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
             nisa.dma_copy(dst=raw, src=logits[first:last, start : start + width])
             nisa.activation(dst=capped, op=nl.tanh, data=raw, scale=1.0 / cap)
             nisa.activation(
@@ -122,7 +122,7 @@ def softcap_cross_entropy_forward(logits, targets, cap):
                 op=nl.exp,
                 data=capped,
                 scale=cap,
-                bias=minus_cap[0:count, 0:1],
+                bias=-cap,
                 reduce_op=nl.add,
                 reduce_res=sums[0:count, c : c + 1],
                 reduce_cmd=nisa.reduce_cmd.reset_reduce,
@@ -153,11 +153,12 @@ def softcap_cross_entropy_forward(logits, targets, cap):
 
 
 @nki.jit
-def softcap_cross_entropy_backward(dlosses, logits, targets, lse, cap):
-    """Gradient of the losses [N, 1] fp32, and what forward took and returned -> gradient of the logits [N, V], like the logits.
+def softcap_cross_entropy_backward(dlosses: Any, logits: Any, targets: Any, lse: Any, cap: float) -> Any:
+    """Gradient of the losses [N, 1] fp32, and what forward took and returned -> gradient of the logits [N, V], like the
+    logits.
 
-    With t = tanh(logits / cap) and p = exp(cap * t - lse): dlogits = dlosses * (p - onehot(target)) * (1 - t^2), computed as
-    (onehot - p) * (t^2 - 1).
+    With t = tanh(logits / cap) and p = exp(cap * t - lse): dlogits = dlosses * (p - onehot(target)) * (1 - t^2),
+    computed as (onehot - p) * (t^2 - 1).
     """
     rows, vocabulary = logits.shape
     assert 0.0 < cap <= MAX_CAP, f"softcap_cross_entropy_backward: cap = {cap}, must be above 0 and at most {MAX_CAP}"
@@ -185,7 +186,7 @@ def softcap_cross_entropy_backward(dlosses, logits, targets, lse, cap):
             capped = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
             probability = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
             error = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # the target, counted from the chunk's start
+            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
             nisa.dma_copy(dst=raw, src=logits[first:last, start : start + width])
             nisa.activation(dst=capped, op=nl.tanh, data=raw, scale=1.0 / cap)
             nisa.activation(dst=probability, op=nl.exp, data=capped, scale=cap, bias=minus_lse)

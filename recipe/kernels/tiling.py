@@ -8,9 +8,10 @@ PARTITIONS = 128
 def row_tiles(groups: int, rows: int, core: int, cores: int) -> list[tuple[int, int, int]]:
     """The tiles of one core, as (group, first row, row count), for `groups` blocks of `rows` rows each.
 
-    Every row belongs to exactly one tile of one core. Tiles of a block differ by at most one row, and their number is chosen so that all
-    cores get equally many (the cores of an LNC must have the same control flow), unless there are fewer rows than cores. Tiles
-    are ordered by first row and then by group: what depends on the row only can be loaded once for all groups.
+    Every row belongs to exactly one tile of one core. Tiles of a block differ by at most one row, and their number is
+    chosen so that all cores get equally many (the cores of an LNC must have the same control flow), unless there are
+    fewer rows than cores. Tiles are ordered by first row and then by group: what depends on the row only can be loaded
+    once for all groups.
     """
     per_group = (rows + PARTITIONS - 1) // PARTITIONS
     while (groups * per_group) % cores != 0 and per_group < rows:
