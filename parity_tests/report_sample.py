@@ -74,7 +74,7 @@ def sample_artifact() -> Artifact:
 
 def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane, Receipt]:
     """Three lanes and the control; with `norm_runs` off, the artifact's RMSNorm kernel stops launching at update 3."""
-    local = _run(Lane.LOCAL, updates, shift_from=None)
+    local = _run(Lane.LOCAL, updates, shift_from=None, flags="--optlevel=1" if norm_runs else "")
     artifact = _run(Lane.ARTIFACT, updates, shift_from=None if norm_runs else 3)
     control = _run(Lane.CONTROL, 8, shift_from=0)
     trusted = _receipt(Lane.TRUSTED).model_copy(
@@ -125,6 +125,11 @@ def failing() -> Comparison:
     return _comparison("fail", "Two findings: the artifact is not the program that the recipe is.", findings)
 
 
+def undecided() -> Comparison:
+    reason = "The control came out like the artifact, so that equality means nothing."
+    return Comparison(verdict="inconclusive", reason=reason, findings=[], rows=[], offsets=[])
+
+
 def _code(family: str) -> str:
     """Some code of a family: which one does not matter to a report."""
     from scorer.findings import CODES
@@ -161,7 +166,7 @@ def _comparison(verdict: Any, reason: str, findings: list[Finding]) -> Compariso
     return Comparison(verdict=verdict, reason=reason, findings=findings, rows=rows, offsets=offsets)
 
 
-def _run(lane: Lane, updates: int, shift_from: int | None) -> Receipt:
+def _run(lane: Lane, updates: int, shift_from: int | None, flags: str = "--optlevel=1") -> Receipt:
     def shifted(update: int) -> bool:
         return shift_from is not None and update >= shift_from
 
@@ -185,16 +190,15 @@ def _run(lane: Lane, updates: int, shift_from: int | None) -> Receipt:
             )
             for update in range(updates)
         ]
-        ranks.append(_rank(rank, lane, records, replaced=lane is Lane.ARTIFACT and shift_from is not None))
+        ranks.append(_rank(rank, lane, records, replaced=lane is Lane.ARTIFACT and shift_from is not None, flags=flags))
     split = TimeSplit(start_up=9.8, train=49.6 if updates > 10 else 3.2, tail=1.8, total=61.2 if updates > 10 else 14.8)
     return _receipt(lane).model_copy(update={"ranks": ranks, "time": split})
 
 
-def _rank(rank: int, lane: Lane, updates: list[Update], replaced: bool) -> Rank:
-    flags = "--model-type=transformer" if lane is Lane.LOCAL and replaced else "--model-type=transformer --optlevel=1"
+def _rank(rank: int, lane: Lane, updates: list[Update], replaced: bool, flags: str) -> Rank:
     environment = {
         "NEURON_LOGICAL_NC_CONFIG": "2",
-        "NEURON_CC_FLAGS": flags,
+        "NEURON_CC_FLAGS": f"--model-type=transformer {flags}".strip(),
         "OMP_NUM_THREADS": "1",
         "HOME": f"/tmp/room-{lane.value}/home",
         "RANK": str(rank),

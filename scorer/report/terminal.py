@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -9,7 +11,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from scorer.report.view import FindingView, View
+from scorer.findings import Finding, Severity
+from scorer.report.view import FindingView, View, finding_view
+from scorer.room.receipts import Receipt
 
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 _SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
@@ -38,6 +42,31 @@ def print_view(view: View, console: Console) -> None:
         )
     for finding in (*view.hard, *view.advice):
         console.print(_finding(finding))
+
+
+def print_findings(findings: Sequence[Finding], console: Console) -> None:
+    """Print findings alone, as `file:line: CODE message`, with evidence and remedy."""
+    for found in findings:
+        console.print(_finding(finding_view(found)))
+    hard = sum(found.severity is Severity.HARD for found in findings)
+    console.print(f"{hard} finding{'' if hard == 1 else 's'}, {len(findings) - hard} for advice")
+
+
+def print_evaluations(receipt: Receipt, console: Console) -> None:
+    """Print every measurement of a receipt with the settings that make it a number."""
+    if not receipt.evaluations:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("measurement")
+    table.add_column("val_bpb", justify="right")
+    for name in ("split", "tokens", "bytes", "context", "world", "seconds"):
+        table.add_column(name, justify="left" if name == "split" else "right")
+    for row in receipt.evaluations:
+        bpb = f"{float.fromhex(row.val_bpb):.6f}"
+        tokens, size = f"{row.num_tokens:,}", f"{row.num_bytes:,}"
+        settings = (row.split, tokens, size, str(row.seq_len), str(row.world_size), f"{row.seconds:.1f}")
+        table.add_row(row.name, bpb, *settings)
+    console.print(table)
 
 
 def _line(finding: FindingView) -> Text:

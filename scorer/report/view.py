@@ -182,7 +182,7 @@ class View:
 def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Artifact, profile: Profile) -> View:
     """Draw everything that the reports show from a comparison and the receipts it was made of."""
     local, candidate = receipts.get(Lane.LOCAL), receipts.get(Lane.ARTIFACT) or receipts.get(Lane.REHEARSAL)
-    shown = [_finding(finding) for finding in comparison.findings]
+    shown = [finding_view(finding) for finding in comparison.findings]
     offsets, offset_range = _offsets(comparison)
     operators, compared = _operators(artifact, local, candidate)
     return View(
@@ -217,7 +217,8 @@ def plain(text: str) -> str:
     return _ABSOLUTE.sub(r"…/\1", text)
 
 
-def _finding(found: Finding) -> FindingView:
+def finding_view(found: Finding) -> FindingView:
+    """Join a finding with the documentation of its code."""
     code = CODES[found.code]
     where = [f"{found.lane} lane"] if found.lane else []
     where += [f"rank {found.rank}"] if found.rank is not None else []

@@ -1,0 +1,155 @@
+"""The report page: what it says, that it stands alone, and that it is the same every time."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from parity_tests import report_sample as sample
+from scorer.report.html import page
+from scorer.report.view import View, plain, view
+
+
+@pytest.fixture(scope="module")
+def failing() -> View:
+    receipts = sample.sample_receipts(norm_runs=False)
+    return view(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile())
+
+
+@pytest.fixture(scope="module")
+def passing() -> View:
+    return view(sample.passing(), sample.sample_receipts(), sample.sample_artifact(), sample.sample_profile())
+
+
+class Reader(HTMLParser):
+    """Collects tags, the addresses they name, and the text outside of styles."""
+
+    VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.identifiers: list[str] = []
+        self.references: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(document)
+        assert self._open == [], f"never closed: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in {"src", "href", "xlink:href", "action", "srcset", "poster", "data"} and value:
+                (self.references if value.startswith("#") else self.addresses).append(value)
+            if name == "id" and value:
+                self.identifiers.append(value)
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open[-1] == tag, f"</{tag}> closes <{self._open[-1]}>"
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.text += data
+
+
+def test_the_page_is_well_formed_and_needs_nothing_but_itself(failing: View) -> None:
+    document = page(failing)
+    reader = Reader(document)
+    assert "script" not in reader.tags
+    assert [address for address in reader.addresses if not address.startswith("data:")] == []
+    assert "@import" not in document
+    assert not re.search(r"url\((?!#)", document)
+    assert "prefers-color-scheme: dark" in document
+
+
+def test_every_identifier_is_used_once_and_every_reference_hits(failing: View) -> None:
+    reader = Reader(page(failing))
+    assert len(reader.identifiers) == len(set(reader.identifiers))
+    assert {reference[1:] for reference in reader.references} <= set(reader.identifiers)
+
+
+def test_a_failure_names_the_first_difference_with_place_and_remedy_before_everything_else(failing: View) -> None:
+    text = Reader(page(failing)).text
+    assert failing.first is not None
+    for said in (failing.first.message, "recipe/model.py:61", "train.py line 402", failing.first.remedy):
+        assert text.index(said) < text.index("The recipe as its author runs it"), said
+
+
+def test_a_pass_shows_no_difference(passing: View) -> None:
+    text = Reader(page(passing)).text
+    assert "First difference" not in text
+    assert "≠" not in text
+    assert "agree bit for bit at all 118 updates" in text
+
+
+def test_a_failure_shows_each_finding_with_the_paragraph_of_its_code(failing: View) -> None:
+    text = Reader(page(failing)).text
+    for finding in failing.findings:
+        assert finding.code in text
+        assert finding.why in text
+        assert finding.remedy in text
+    assert "part at update 3" in text
+
+
+def test_the_kernel_that_stopped_launching_is_marked_and_the_others_are_not(failing: View) -> None:
+    differing = {
+        kernel.kernel: (kernel.expected, kernel.local, kernel.artifact)
+        for kernel in failing.kernels
+        if not kernel.agree
+    }
+    assert differing == {"rms_norm_forward": ("9", "9", "0 to 9")}
+
+
+def test_the_operator_that_ran_instead_is_shown(failing: View, passing: View) -> None:
+    assert [(row.operator, row.local, row.artifact) for row in failing.operators] == [("aten::rsqrt", 0, 9)]
+    assert passing.operators == ()
+
+
+def test_variables_that_differ_or_matter_are_shown_and_the_launchers_are_not(failing: View, passing: View) -> None:
+    assert (failing.environment[0].name, failing.environment[0].agree) == ("NEURON_CC_FLAGS", False)
+    assert {row.name: row.agree for row in passing.environment}["NEURON_CC_FLAGS"]
+    assert "RANK" not in {row.name for row in (*failing.environment, *passing.environment)}
+
+
+def test_the_waterfall_starts_at_the_recipes_number_and_ends_at_the_official_one(passing: View) -> None:
+    assert passing.offsets[0].start == pytest.approx(1.83421)
+    assert passing.offsets[-1].end == pytest.approx(1.84093)
+    low, high = passing.offset_range
+    for offset in passing.offsets:
+        assert low < min(offset.start, offset.end)
+        assert high > max(offset.start, offset.end)
+        assert 0 <= offset.left <= offset.left + offset.width <= 100
+
+
+def test_text_of_the_submission_cannot_become_markup() -> None:
+    receipts = sample.sample_receipts()
+    artifact = sample.sample_artifact()
+    hostile = artifact.manifest | {"knobs": {"name": {"value": "<script>alert(1)</script>", "origin": "<b>"}}}  # type: ignore[operator]
+    artifact = type(artifact)(**{**vars(artifact), "manifest": hostile})
+    document = page(view(sample.passing(), receipts, artifact, sample.sample_profile()))
+    assert "<script" not in document
+    assert "&lt;script&gt;" in document
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("/tmp/room-1/work/out/final.pt is missing", "…/final.pt is missing"),
+        ("PYTHONPATH=/a/b:/c/d/", "PYTHONPATH=…/b:…/d"),
+        ("recipe/model.py:12 and 3/4 of aten::mm", "recipe/model.py:12 and 3/4 of aten::mm"),
+        ("https://example.org/a/b", "https://example.org/a/b"),
+    ],
+)
+def test_absolute_paths_are_cut_and_nothing_else_is(said: str, shown: str) -> None:
+    assert plain(said) == shown

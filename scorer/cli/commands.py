@@ -1,0 +1,443 @@
+"""The commands: what they take, and how the runs and reports are put together for each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scorer import report
+from scorer.artifact import Artifact
+from scorer.cli import runs
+from scorer.cli.errors import FAIL, PASS, VERDICTS, InputError, command
+from scorer.cli.output import OutputDirectory
+from scorer.cli.progress import Progress
+from scorer.cli.runs import Bench
+from scorer.compare import compare as compare_receipts
+from scorer.contest import Profile, load
+from scorer.files import sha256_file
+from scorer.findings import CODES, Finding, Severity
+from scorer.report.json_report import Verdict
+from scorer.report.terminal import print_evaluations, print_findings
+from scorer.review import review
+from scorer.room import receipts as receipt_files
+from scorer.room.cleanroom import guard
+from scorer.room.kit import KitPaths, ensure_kit
+from scorer.room.lane import LaneSpec
+from scorer.room.launch import parse, parse_local
+from scorer.room.receipts import Lane, Outcome, Receipt
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Judge a training submission: run recipe, artifact and trusted scorer side by side and explain every "
+    "difference.\n\nExit codes: 0 pass, 1 fail, 2 bad input, 3 inconclusive.",
+)
+lane_app = typer.Typer(no_args_is_help=True, help="Run one lane alone and leave its receipt.")
+app.add_typer(lane_app, name="lane")
+
+Contest = Annotated[str, typer.Option("--contest", help="Contest profile: a name, or a path to a YAML file.")]
+Kit = Annotated[
+    Path | None, typer.Option("--kit", help="Directory with the organiser's prepare.py [default: the contest's own].")
+]
+KitHash = Annotated[str | None, typer.Option("--kit-sha256", help="SHA-256 that the kit's prepare.py must have.")]
+Launch = Annotated[str, typer.Option("--launch", help="The launch string, exactly as it would be uploaded.")]
+ArtifactDir = Annotated[Path, typer.Option("--artifact", help="Directory that `builder produce` wrote.")]
+LocalLaunch = Annotated[str, typer.Option("--local", help="How the author runs the recipe: NAME=VALUE... torchrun ...")]
+LocalRoot = Annotated[Path, typer.Option("--local-root", help="Directory that the recipe is imported from.")]
+LocalEnvironment = Annotated[
+    list[str] | None, typer.Option("--local-env", help="NAME=VALUE of the author's environment; may be repeated.")
+]
+Cold = Annotated[bool, typer.Option("--cold", help="Start with empty compile caches.")]
+OutDir = Annotated[Path, typer.Option("-o", "--out", help="Directory for the results; appears whole or not at all.")]
+
+
+class OutputFormat(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Document(StrEnum):
+    """Documents that have a schema."""
+
+    RECEIPT = "receipt"
+    VERDICT = "verdict"
+
+
+@app.command()
+@command
+def parity(
+    artifact: ArtifactDir,
+    local: LocalLaunch,
+    out: OutDir,
+    local_root: LocalRoot = Path(),
+    local_env: LocalEnvironment = None,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+    cold: Cold = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Advice counts as much as any other finding.")] = False,
+) -> int:
+    """Run recipe, artifact and trusted scorer side by side and say pass, or exactly why not.
+
+    Writes report.html, verdict.json, junit.xml, receipts/*.json and lanes/ (each lane's log and checkpoint).
+
+    Example:
+
+        scorer parity --artifact build/embedded/artifact -o build/embedded/report
+        --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
+    """
+    profile = _strict(load(contest)) if strict else load(contest)
+    submission = Artifact.load(artifact)
+    plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
+    root, environment = _directory(local_root), _assignments(local_env or [])
+    caches = "cold" if cold else "warm"
+    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
+        report.write(comparison, receipts, submission, profile, directory.staging)
+        directory.commit()
+    report.show(comparison, receipts, submission, profile, Console())
+    _say_where(out)
+    return VERDICTS[comparison.verdict]
+
+
+@app.command()
+@command
+def rehearse(
+    train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
+    launch: Launch,
+    out: OutDir,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+) -> int:
+    """Run the exact bytes with the exact launch string: real clock, cold caches, nothing added; then score them.
+
+    Example:
+
+        scorer rehearse train.py -o build/rehearsal
+        --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
+    """
+    profile = load(contest)
+    submission = _submission(train_py, launch)
+    plan = parse(launch, profile.launch)
+    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        comparison, receipts = runs.rehearse(bench, submission, plan)
+        report.write(comparison, receipts, submission, profile, directory.staging)
+        directory.commit()
+    report.show(comparison, receipts, submission, profile, Console())
+    _say_where(out)
+    return VERDICTS[comparison.verdict]
+
+
+@app.command()
+@command
+def score(
+    train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
+    checkpoint: Annotated[Path, typer.Option("--checkpoint", help="The checkpoint that the submission saved.")],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the receipt (JSON) to this file.")] = None,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+) -> int:
+    """Score a checkpoint through the submission's `load_for_eval`, in a process of its own, and test its purity.
+
+    Example:
+
+        scorer score train.py --checkpoint out/final.pt -o score.json
+    """
+    profile = load(contest)
+    submission = _submission(train_py, "")
+    _file(checkpoint, "the checkpoint that the submission saved, such as out/final.pt")
+    with guard(), Progress(Console(stderr=True)) as progress:
+        bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
+        receipt = runs.score_checkpoint(bench, submission, checkpoint, None)
+    if out is not None:
+        receipt_files.write(receipt, out)
+    findings = [Finding.model_validate(found) for found in receipt.observed_findings]
+    console = Console()
+    print_evaluations(receipt, console)
+    print_findings(findings, console)
+    return _decided(receipt, findings)
+
+
+@app.command()
+@command
+def compare(
+    first: Annotated[
+        Path, typer.Argument(help="A train.py, a directory that the builder wrote, or a receipt (.json).")
+    ],
+    second: Annotated[Path, typer.Argument(help="What to compare it with, of the same kind.")],
+    launch: Annotated[str | None, typer.Option("--launch", help="Launch string of both; not for receipts.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Directory for a report.")] = None,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+    cold: Cold = False,
+) -> int:
+    """Run two files in lockstep and name the first difference, or compare two receipts; the first is shown as local.
+
+    Example:
+
+        scorer compare old/train.py new/train.py
+        --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
+
+        scorer compare old/receipts/artifact.json new/receipts/artifact.json
+    """
+    profile = load(contest)
+    console = Console()
+    if first.suffix == second.suffix == ".json":
+        left, right = receipt_files.read(first), receipt_files.read(second)
+        if launch is not None:
+            raise InputError("--launch: receipts are not run again; leave it out, or name two train.py files")
+        receipts = {Lane.LOCAL: left, Lane.ARTIFACT: right}
+        text = right.launch.text if right.launch else ""
+        submission = Artifact(Path("train.py"), "", text, None, right.subject.sha256, None)
+        comparison = compare_receipts(submission, receipts, [], profile)
+        if out is not None:
+            with OutputDirectory(out) as directory:
+                report.write(comparison, receipts, submission, profile, directory.staging)
+                directory.commit()
+    else:
+        if launch is None:
+            raise InputError("--launch is missing: give the launch string that both files are run with")
+        earlier, submission = _submission(first, launch), _submission(second, launch)
+        plan = parse(launch, profile.launch)
+        with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+            caches = "cold" if cold else "warm"
+            comparison, receipts = runs.pair(bench, (earlier, plan), (submission, plan), caches)
+            if out is not None:
+                report.write(comparison, receipts, submission, profile, directory.staging)
+                directory.commit()
+    console.print(f"local is {first}, artifact is {second}", markup=False, highlight=False, soft_wrap=True)
+    report.show(comparison, receipts, submission, profile, console)
+    if out is not None:
+        _say_where(out)
+    return VERDICTS[comparison.verdict]
+
+
+@app.command()
+@command
+def check(
+    file: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
+    contest: Contest = "embedded",
+    output_format: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print the findings.")
+    ] = OutputFormat.TEXT,
+) -> int:
+    """Review a file by the contest's static rules, without running it.
+
+    Example:
+
+        scorer check train.py --format json
+    """
+    findings = review(_submission(file, ""), load(contest))
+    if output_format is OutputFormat.JSON:
+        print(json.dumps([found.model_dump(mode="json") for found in findings], indent=1, sort_keys=True))
+    else:
+        print_findings(findings, Console())
+    return FAIL if _hard(findings) else PASS
+
+
+@app.command()
+@command
+def schema(
+    document: Annotated[Document, typer.Argument(help="Which document.")] = Document.RECEIPT,
+) -> int:
+    """Print the JSON schema of a receipt (receipts/*.json) or of the verdict (verdict.json).
+
+    Example:
+
+        scorer schema verdict
+    """
+    model = Receipt if document is Document.RECEIPT else Verdict
+    print(json.dumps(model.model_json_schema(), indent=1, sort_keys=True))
+    return PASS
+
+
+@lane_app.command("local")
+@command
+def lane_local(
+    local: LocalLaunch,
+    out: OutDir,
+    local_root: LocalRoot = Path(),
+    local_env: LocalEnvironment = None,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+    cold: Cold = False,
+) -> int:
+    """Run the recipe as its author does; leaves receipt.json, the log and the checkpoint.
+
+    Example:
+
+        scorer lane local -o build/local --local "torchrun --standalone --nproc_per_node=1 -m recipe --config small"
+    """
+    profile = load(contest)
+    plan, root, environment = parse_local(local), _directory(local_root), _assignments(local_env or [])
+    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
+        receipt = _run_alone(bench, spec, directory)
+    return _show_lane(receipt, out)
+
+
+@lane_app.command("artifact")
+@command
+def lane_artifact(
+    artifact: ArtifactDir,
+    out: OutDir,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+    cold: Cold = False,
+) -> int:
+    """Run the built bytes by their launch string in a clean room; leaves receipt.json, the log and the checkpoint.
+
+    Example:
+
+        scorer lane artifact --artifact build/embedded/artifact -o build/embedded/lane
+    """
+    profile = load(contest)
+    submission = Artifact.load(artifact)
+    plan = parse(submission.launch_command, profile.launch)
+    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        spec = runs.artifact_lane(bench, submission, plan, "cold" if cold else "warm")
+        receipt = _run_alone(bench, spec, directory)
+    return _show_lane(receipt, out)
+
+
+@lane_app.command("trusted")
+@command
+def lane_trusted(
+    artifact: ArtifactDir,
+    checkpoint: Annotated[Path, typer.Option("--checkpoint", help="The checkpoint that the artifact lane left.")],
+    out: OutDir,
+    local_receipt: Annotated[
+        Path | None, typer.Option("--local-receipt", help="Receipt of a local lane, to score at its own settings too.")
+    ] = None,
+    contest: Contest = "embedded",
+    kit: Kit = None,
+    kit_sha256: KitHash = None,
+) -> int:
+    """Score a checkpoint through the artifact's `load_for_eval`; leaves receipt.json.
+
+    Example:
+
+        scorer lane trusted --artifact build/embedded/artifact --checkpoint out/final.pt -o build/embedded/trusted
+    """
+    profile = load(contest)
+    submission = Artifact.load(artifact)
+    _file(checkpoint, "the checkpoint that the artifact lane left")
+    local = receipt_files.read(local_receipt) if local_receipt else None
+    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        receipt = runs.score_checkpoint(bench, submission, checkpoint, local)
+        receipt_files.write(receipt, directory.staging / "receipt.json")
+        directory.commit()
+    return _show_lane(receipt, out)
+
+
+@contextlib.contextmanager
+def _bench(
+    profile: Profile, kit: Path | None, kit_sha256: str | None, out: Path | None
+) -> Iterator[tuple[Bench, OutputDirectory]]:
+    """The kit, a directory to collect results in, and progress; a signal ends every lane and leaves nothing behind."""
+    console = Console(stderr=True)
+    with guard(), contextlib.ExitStack() as stack:
+        if out is None:
+            out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-parity-"))) / "out"
+        directory = stack.enter_context(OutputDirectory(out))
+        paths = _kit(profile, kit, kit_sha256)
+        progress = stack.enter_context(Progress(console))
+        yield Bench(profile, paths, directory.staging / "lanes", progress), directory
+
+
+def _kit(profile: Profile, kit: Path | None, kit_sha256: str | None) -> KitPaths:
+    """The kit, after its hash was checked: nothing of another kit is ever executed."""
+    if kit_sha256 is not None:
+        if kit is None:
+            raise InputError("--kit-sha256: names the hash of a kit, and no kit is named; give --kit DIR too")
+        found = sha256_file(kit / "prepare.py")
+        if found != kit_sha256.lower():
+            raise InputError(
+                f"{kit / 'prepare.py'}: SHA-256 is {found}, --kit-sha256 says {kit_sha256}; "
+                "use the organiser's file unchanged"
+            )
+    return ensure_kit(profile, kit)
+
+
+def _submission(path: Path, launch: str) -> Artifact:
+    """A train.py, or the builder's output: its directory, or its train.py with the map beside it."""
+    built = path if path.is_dir() else path.parent
+    if path.is_dir() or (path.name == "train.py" and (built / "train.py.map").is_file()):
+        return Artifact.load(built)
+    return Artifact.from_file(path, launch)
+
+
+def _assignments(words: list[str]) -> dict[str, str]:
+    """NAME=VALUE options as variables."""
+    variables: dict[str, str] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name.isidentifier() or name in variables:
+            raise InputError(f"--local-env {word}: expected NAME=VALUE, each name once; correct it")
+        variables[name] = value
+    return variables
+
+
+def _directory(path: Path) -> Path:
+    if not path.is_dir():
+        raise InputError(f"{path}: no such directory; --local-root names where the recipe is imported from")
+    return path.resolve()
+
+
+def _file(path: Path, what: str) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; expected {what}")
+
+
+def _strict(profile: Profile) -> Profile:
+    """The profile with every code that would only advise made to decide; those switched off stay off."""
+    stated = {code: "hard" if weight == "advice" else weight for code, weight in profile.rules.items()}
+    advice = {code: "hard" for code, entry in CODES.items() if entry.severity is Severity.ADVICE}
+    return Profile.model_validate({**profile.model_dump(), "rules": advice | stated})
+
+
+def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Receipt:
+    receipt = runs.run_lanes(bench, [spec])[spec.lane]
+    receipt_files.write(receipt, directory.staging / "receipt.json")
+    directory.commit()
+    return receipt
+
+
+def _show_lane(receipt: Receipt, out: Path) -> int:
+    console = Console()
+    findings = [Finding.model_validate(found) for found in receipt.observed_findings]
+    print_evaluations(receipt, console)
+    print_findings(findings, console)
+    if receipt.problem:
+        console.print(receipt.problem, markup=False, highlight=False, style="red")
+    console.print(f"{out / 'receipt.json'}", markup=False, highlight=False, soft_wrap=True)
+    return _decided(receipt, findings)
+
+
+def _decided(receipt: Receipt, findings: list[Finding]) -> int:
+    return PASS if receipt.outcome is Outcome.COMPLETE and not _hard(findings) else FAIL
+
+
+def _hard(findings: list[Finding]) -> bool:
+    return any(found.severity is Severity.HARD for found in findings)
+
+
+def _say_where(out: Path) -> None:
+    Console().print(f"Report: {out / 'report.html'}", markup=False, highlight=False, soft_wrap=True)

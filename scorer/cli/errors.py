@@ -1,0 +1,55 @@
+"""Exit codes, and how bad input is told: one clear message, no traceback."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+from rich.console import Console
+
+from scorer.artifact import ArtifactError
+from scorer.cli.output import OutputError
+from scorer.contest import ProfileError
+from scorer.room.cleanroom import StoppedError
+from scorer.room.kit import KitError
+from scorer.room.launch import LaunchError
+from scorer.room.receipts import ReceiptError
+
+PASS, FAIL, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
+VERDICTS = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
+
+P = ParamSpec("P")
+
+
+class InputError(ValueError):
+    """An argument that cannot be used; the message says what was expected and what to do."""
+
+
+def command(function: Callable[P, int]) -> Callable[P, None]:
+    """Turn what a command returns into the exit code, and what is wrong with its input into one message."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        errors = Console(stderr=True)
+        try:
+            code = function(*args, **kwargs)
+        except (InputError, OutputError, ArtifactError, ProfileError, LaunchError, KitError, ReceiptError) as error:
+            errors.print(f"scorer: {error}", markup=False, highlight=False, soft_wrap=True)
+            code = BAD_INPUT
+        except OSError as error:
+            message = (
+                f"{error.filename or 'scorer'}: {error.strerror or error}; check the path, its rights and the disk"
+            )
+            errors.print(f"scorer: {message}", markup=False, highlight=False, soft_wrap=True)
+            code = BAD_INPUT
+        except (KeyboardInterrupt, StoppedError):
+            errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
+            code = 130
+        except SystemExit as stop:
+            errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
+            code = stop.code if isinstance(stop.code, int) else 1
+        raise typer.Exit(code)
+
+    return run
