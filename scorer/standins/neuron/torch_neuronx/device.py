@@ -16,7 +16,7 @@ def register() -> None:
     _setup_privateuseone_for_python_backend(rename="neuron", backend_module=NeuronModule())
     from . import autocast, compiler, distributed, operators
 
-    memory.DEVICE = torch.device("neuron", 0)
+
     operators.register()
     distributed.register()
     compiler.register()

@@ -1,23 +1,42 @@
 """Device memory: a neuron tensor is a plain ``torch.Tensor`` on the device "neuron" whose bytes lie in a CPU tensor, its host.
 
-A neuron tensor has an ordinary storage (device "neuron", address and size of the host's), so views, aliasing checks, ``.data``, parameters,
-autograd and serialization are torch's own code at work. The storage's Python object, which torch keeps alive for as long as the storage lives,
-holds the host. Operators run on the host; ``host_of`` and ``on_device`` are the two crossings.
+A neuron tensor has an ordinary storage of the device (address and size of the host's bytes), so views, aliasing checks,
+``.data``, parameters, autograd and serialization are torch's own code at work. The storage's Python object, which torch
+keeps for as long as the storage lives, holds the host. Operators run on hosts; ``host_of`` and ``on_device`` are the
+two crossings, and the only places that know how a neuron tensor is made.
 """
 
 from __future__ import annotations
 
+import ctypes
+from typing import Any, cast
+
 import torch
 
-DEVICE = torch.device("cpu")  # replaced by device("neuron", 0) when the package has registered the name
+DEVICE_TYPE = "neuron"
+
 _CPU = torch._C.DispatchKey.CPU
 _set = torch.ops.aten.set_.source_Storage_storage_offset
-_new_storage = torch._C._construct_storage_from_data_pointer
 _new_tensor = torch._C._acc.create_empty_tensor
+_new_storage = torch._C._construct_storage_from_data_pointer
+
+# DLPack (dlpack.h, version 0.8): a capsule "dltensor" points to {void* data; struct {int32 type, id} device; ...}.
+# Type 12, kDLExtDev, stands for a device from outside DLPack's list; torch reads it as its PrivateUse1 device, ours.
+_DL_EXTENSION_DEVICE = 12
+_DL_DEVICE_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)
+_to_dlpack = torch._C._to_dlpack
+_from_dlpack = torch._C._from_dlpack
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_int32_at = ctypes.c_int32.from_address
 
 
 def host_of(tensor: torch.Tensor) -> torch.Tensor:
-    """The CPU tensor with `tensor`'s shape, strides, dtype and bytes (the same memory, not a copy)."""
+    """The CPU tensor with the shape, strides, dtype and memory of the neuron tensor `tensor`.
+
+    Raises AttributeError for a tensor of another device.
+    """
     host: torch.Tensor = tensor.untyped_storage().host  # type: ignore[attr-defined]
     if tensor.dtype is not host.dtype:
         return fresh_host_of(tensor)
@@ -28,27 +47,37 @@ def host_of(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def fresh_host_of(tensor: torch.Tensor) -> torch.Tensor:
-    """Like ``host_of``, but a tensor object of its own, which an ``out=`` operator may resize without harm."""
+    """Like ``host_of``, but a tensor object of its own, which an operator may resize without harm."""
     host: torch.Tensor = tensor.untyped_storage().host  # type: ignore[attr-defined]
     alias = torch.empty(0, dtype=tensor.dtype)
     return alias.set_(host.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def on_device(host: torch.Tensor) -> torch.Tensor:
-    """A neuron tensor over the memory of the CPU tensor `host`."""
-    return on_storage(storage_over(host), host)
+    """A new neuron tensor over the memory of the CPU tensor `host`, in a storage of its own."""
+    if host.storage_offset():
+        host = host.clone()  # a device storage begins where its host's does
+    capsule = _to_dlpack(host)
+    _int32_at(_capsule_pointer(capsule, b"dltensor") + _DL_DEVICE_TYPE_OFFSET).value = _DL_EXTENSION_DEVICE
+    tensor: torch.Tensor = _from_dlpack(capsule)
+    tensor.untyped_storage().host = host  # type: ignore[attr-defined]
+    return tensor
 
 
 def storage_over(host: torch.Tensor) -> torch.UntypedStorage:
     """A storage of the device over the whole storage of the CPU tensor `host`."""
     memory = host.untyped_storage()
-    storage = _new_storage(memory.data_ptr(), DEVICE, memory.nbytes())
+    storage = cast(Any, _new_storage(memory.data_ptr(), torch.device(DEVICE_TYPE, 0), memory.nbytes()))
     storage.host = host
-    return storage
+    return cast(torch.UntypedStorage, storage)
 
 
 def on_storage(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
-    """A neuron tensor in the device storage `storage`, with dtype, shape, strides and offset of `like`."""
-    tensor = _new_tensor((0,), like.dtype)
-    _set._op_dk(_CPU, tensor, storage, like.storage_offset(), like.shape, like.stride())
+    """A neuron tensor in the device storage `storage`, with the dtype, shape, strides and offset of `like`."""
+    return place(_new_tensor((0,), like.dtype), storage, like.storage_offset(), like.shape, like.stride())
+
+
+def place(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int, shape: Any, stride: Any) -> torch.Tensor:
+    """Let the neuron tensor `tensor` lie in the device storage `storage`, with this offset, shape and strides."""
+    _set._op_dk(_CPU, tensor, storage, offset, shape, stride)
     return tensor
