@@ -1,7 +1,7 @@
 """The receipt: the JSON record that one lane leaves. Everything the comparison knows comes from receipts.
 
-One schema serves every lane; what a lane has no use for stays empty. Floats that are compared bit for bit are written as
-`float.hex()` strings, so that JSON cannot round them. `scorer schema` prints the JSON schema.
+One schema serves every lane; what a lane has no use for stays empty. Floats that are compared bit for bit are written
+as `float.hex()` strings, so that JSON cannot round them. `scorer schema` prints the JSON schema.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Receipt(Record):
     log_tail: list[str]  # last lines of output
     left_files: list[str]  # files found in the room afterwards, relative, outside the output directory
     left_processes: list[str]
-    observed_findings: list[dict[str, Any]] = Field(default_factory=list)  # findings a room raised while it ran the lane
+    observed_findings: list[dict[str, Any]] = Field(default_factory=list)  # scorer.findings.Finding, raised by the room
 
 
 class ReceiptError(ValueError):

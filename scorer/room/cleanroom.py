@@ -1,0 +1,344 @@
+"""The clean room: fresh directories, an environment from an allow-list, bounded runs, nothing left behind.
+
+    with Room() as room:
+        process = room.popen([sys.executable, "program.py"], room.environment(pythonpath=[kit]))
+        code = process.wait(timeout=60)
+
+A room is a directory of its own with `work` (the working directory), `home`, `tmp`, `caches` and `control` (the
+scorer's notes). Nothing is inherited from the scorer's environment. The command runs below a supervisor (`enter.py`)
+that cuts the network off where the kernel permits it and from which no descendant escapes. Leaving the `with` block
+kills everything and removes the directory, also after an exception; `guard()` extends that to SIGTERM, SIGHUP and
+SIGINT. Two rooms never share a directory, a process group or a network namespace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import IO, Any, Self
+
+import psutil
+
+ENTER = Path(__file__).parent / "enter.py"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+STOP_SECONDS = 5.0  # the supervisor needs milliseconds; after this the scorer kills by itself
+
+# Generous: they stop an accident (a runaway log, a leak of descriptors), not a well-behaved large run.
+LIMITS = {
+    "RLIMIT_CORE": 0,
+    "RLIMIT_NOFILE": 65_536,
+    "RLIMIT_FSIZE": 256 << 30,
+    "RLIMIT_AS": 4 << 40,
+}
+
+_live: set[Room] = set()
+_live_lock = threading.Lock()
+
+
+class StoppedError(RuntimeError):
+    """The scorer was asked to stop while a room was in use."""
+
+
+class Room:
+    """One clean room. Use it as a context manager; `root` and everything below it is gone afterwards."""
+
+    def __init__(self, *, isolate_network: bool = True) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="submission-parity-")).resolve()
+        self.work, self.home, self.tmp = self.root / "work", self.root / "home", self.root / "tmp"
+        self.caches, self.control = self.root / "caches", self.root / "control"
+        for directory in (self.work, self.home, self.tmp, self.caches, self.control):
+            directory.mkdir()
+        self._isolate_network = isolate_network
+        self._processes: list[RoomProcess] = []
+        self._given: set[Path] = set()
+
+    def __enter__(self) -> Self:
+        with _live_lock:
+            _live.add(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def give(self, name: str, content: bytes) -> Path:
+        """Put a read-only file into the working directory; it does not count as left over."""
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o444)
+        self._given.add(path)
+        return path
+
+    def environment(
+        self,
+        *,
+        pythonpath: Sequence[Path] = (),
+        variables: Mapping[str, str] | None = None,
+        caches: Path | None = None,
+    ) -> dict[str, str]:
+        """A whole environment: the room's own directories, this interpreter first on PATH, and `variables` on top.
+
+        `caches` names a directory of compile caches to use instead of the room's empty one.
+        """
+        cache = caches or self.caches
+        return {
+            "PATH": f"{Path(sys.executable).parent}:{SYSTEM_PATH}",
+            "HOME": str(self.home),
+            "TMPDIR": str(self.tmp),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": ":".join(map(str, pythonpath)),
+            "XDG_CACHE_HOME": str(cache),
+            "NEURON_COMPILE_CACHE_URL": str(cache / "neuron"),
+            "TORCH_NEURONX_NEFF_CACHE_DIR": str(cache / "neff"),
+            "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+            **(variables or {}),
+        }
+
+    def popen(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        stdin: int | IO[Any] | None = subprocess.DEVNULL,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
+        pass_fds: Sequence[int] = (),
+        cwd: Path | None = None,
+    ) -> RoomProcess:
+        """Start `command` (found on the environment's PATH) in the room; `stdin` and the rest as in subprocess.Popen.
+
+        Raises StoppedError when the scorer is already being stopped.
+        """
+        read_end, write_end = os.pipe()
+        settings = {"isolate": self._isolate_network, "limits": {name: _limit(name) for name in LIMITS}}
+        try:
+            supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(ENTER), str(write_end), json.dumps(settings), *command],
+                env=dict(environment),
+                cwd=cwd or self.work,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(write_end, *pass_fds),
+                start_new_session=True,
+            )
+        except BaseException:
+            os.close(read_end)
+            raise
+        finally:
+            os.close(write_end)
+        process = RoomProcess(supervisor, read_end)
+        self._processes.append(process)
+        if _stopping.is_set():
+            process.stop()
+            raise StoppedError("the scorer was asked to stop")
+        return process
+
+    def leftover_files(self, *, allowed: Sequence[str] = ()) -> list[str]:
+        """Files below `work`, `home` and `tmp` that were not given, relative to the room, sorted.
+
+        `allowed` names directories of `work` (e.g. "out") that the program may fill.
+        """
+        found = []
+        permitted = [self.work / name for name in allowed]
+        for base in (self.work, self.home, self.tmp):
+            for path in base.rglob("*"):
+                if path.is_dir() and not path.is_symlink():
+                    continue
+                ours = path in self._given or "__pycache__" in path.parts
+                if not ours and not any(path.is_relative_to(place) for place in permitted):
+                    found.append(path.relative_to(self.root).as_posix())
+        return sorted(found)
+
+    def leftover_processes(self) -> list[str]:
+        """Command lines of what outlived its command, in every command of this room so far, sorted."""
+        return sorted(line for process in self._processes for line in process.left)
+
+    def kill(self) -> None:
+        """End every process of the room: by its supervisor, and then whoever still carries the room's environment."""
+        for process in self._processes:
+            process.stop()
+        for stray in self._strays():
+            with contextlib.suppress(psutil.Error):
+                stray.kill()
+
+    def close(self) -> None:
+        """Kill everything and remove the directory. Safe to call twice."""
+        self.kill()
+        for process in self._processes:
+            process.close()
+        with _live_lock:
+            _live.discard(self)
+        for _ in range(3):  # a process that is just dying may still create a file
+            shutil.rmtree(self.root, ignore_errors=True)
+            if not self.root.exists():
+                return
+            time.sleep(0.1)
+        shutil.rmtree(self.root)
+
+    def _strays(self) -> list[psutil.Process]:
+        """Processes whose environment names this room's home: the marker that every process of the room inherits."""
+        marker = str(self.home)
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                if process.environ().get("HOME") == marker:
+                    found.append(process)
+        return found
+
+
+class RoomProcess:
+    """A command running in a room, below its supervisor."""
+
+    def __init__(self, supervisor: subprocess.Popen[bytes], status: int) -> None:
+        self._supervisor = supervisor
+        self._status = status
+        os.set_blocking(status, False)
+        self._pending = b""
+        self._exit: int | None = None
+        self._ended_at: float | None = None
+        self.stdin, self.stdout, self.stderr = supervisor.stdin, supervisor.stdout, supervisor.stderr
+        self.network = "not isolated: the room did not start"
+        self.left: list[str] = []
+        self.problem: str | None = None  # why the command could not be started
+
+    @property
+    def supervisor_pid(self) -> int:
+        """The process above the command; everything that the command starts is below it."""
+        return self._supervisor.pid
+
+    @property
+    def ended_at(self) -> float | None:
+        """time.monotonic() at which the command's end was seen, before anything left over was waited for."""
+        return self._ended_at
+
+    def poll(self) -> int | None:
+        """Exit code once the command has ended and nothing of it is left (negative: by that signal), else None."""
+        ended = self._supervisor.poll()
+        self._read_status()
+        if ended is None:
+            return None
+        if self._exit is None:  # the supervisor itself was killed
+            self._exit = ended if ended < 0 else -signal.SIGKILL
+        return self._exit
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end; raises TimeoutError after `timeout` seconds, with the command still running."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise TimeoutError(f"still running after {timeout} s")
+            time.sleep(0.02)
+        return code
+
+    def stop(self) -> None:
+        """End the command and everything that it started, at once."""
+        if self._supervisor.poll() is None:
+            self._supervisor.terminate()
+            try:
+                self._supervisor.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._supervisor.kill()
+                self._supervisor.wait()
+        self.poll()
+
+    def close(self) -> None:
+        """Release the pipes."""
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        if self._status >= 0:
+            os.close(self._status)
+            self._status = -1
+
+    def _read_status(self) -> None:
+        while self._status >= 0:
+            try:
+                chunk = os.read(self._status, 65_536)
+            except BlockingIOError:
+                return
+            if not chunk:
+                return
+            *lines, self._pending = (self._pending + chunk).split(b"\n")
+            for line in lines:
+                self._note(line.decode(errors="replace"))
+
+    def _note(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if word == "network":
+            self.network = rest
+        elif word == "failed":
+            self.problem = rest
+        elif word == "exit":
+            self._exit, self._ended_at = int(rest), time.monotonic()
+        elif word == "left":
+            self.left.append(rest.partition(" ")[2])
+
+
+def _limit(name: str) -> list[int]:
+    """Soft and hard value of one limit: ours, or the scorer's own hard limit where that is lower."""
+    import resource
+
+    hard = resource.getrlimit(getattr(resource, name))[1]
+    wanted = LIMITS[name]
+    value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    return [value, value]
+
+
+_stopping = threading.Event()
+
+
+def stopping() -> bool:
+    """Whether the scorer was asked to stop (see `guard`)."""
+    return _stopping.is_set()
+
+
+@contextlib.contextmanager
+def guard() -> Iterator[None]:
+    """Within this block SIGTERM, SIGHUP and SIGINT end every live room before they end the scorer.
+
+    Rooms may be in use by other threads: their commands are killed, `stopping()` turns true there and their `with`
+    blocks unwind; the main thread raises KeyboardInterrupt (SIGINT) or SystemExit(128 + signal). Outside the main
+    thread, and within another guard, it does nothing.
+    """
+    names = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(names[0]) is _on_stop:
+        yield
+        return
+    _stopping.clear()
+    before = {name: signal.signal(name, _on_stop) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def stop_all() -> None:
+    """End every live room; whoever uses one gets StoppedError. For a scorer that cannot go on."""
+    _stopping.set()
+    with _live_lock:
+        rooms = list(_live)
+    for room in rooms:
+        room.kill()
+
+
+def _on_stop(number: int, _frame: FrameType | None) -> None:
+    stop_all()
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)

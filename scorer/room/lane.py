@@ -1,0 +1,492 @@
+"""Running one lane: a program in a clean room, watched, and what is known of it afterwards in a receipt.
+
+    receipt = run_lane(spec, profile, kit, keep=Path("build/report/artifact"))
+
+A run that fails in any way still leaves a receipt that says how far it came and what went wrong. The room itself is
+removed; `keep` holds the log and the checkpoint.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import scorer
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.files import sha256_file, sha256_tree
+from scorer.findings import Finding, Place, define, finding
+from scorer.room import checkpoint, log, records
+from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
+from scorer.room.kit import KitPaths, cache_root
+from scorer.room.launch import LaunchPlan
+from scorer.room.observer.settings import VARIABLE, Settings
+from scorer.room.receipts import (
+    Checkpoint,
+    Clock,
+    Lane,
+    Launch,
+    Outcome,
+    Receipt,
+    Site,
+    Subject,
+    TimeSplit,
+)
+from scorer.room.stand_in import NEURON, stand_ins
+
+OBSERVER = Path(__file__).parent / "observer"
+LOG_NAME = "log.txt"
+TAIL_LINES = 40
+POLL_SECONDS = 0.1
+RANK_KILLED = re.compile(r"exitcode\s*:\s*(-\d+)\)\s*local_rank\s*:\s*(\d+)")
+
+FAILED = define(
+    "RUN001",
+    title="The run failed",
+    why="A program that ends with an error leaves no score, or one of an unfinished run.",
+    remedy="Read the error and its line; `keep/log.txt` of the lane holds the whole output.",
+)
+TIMED_OUT = define(
+    "RUN002",
+    title="The run was ended after the time limit",
+    why="The contest's runner ends a program that overruns; whatever it had not saved by then is lost.",
+    remedy="Find what it waited for in the last lines of the log; make the program stop by its own clock.",
+)
+MISSING_MODULE = define(
+    "RUN003",
+    title="A module that the program imports is not there",
+    why="The clean room holds what the scoring machine holds: the submission, the kit and the machine's packages.",
+    remedy="Inline the module into the file, or drop the import.",
+)
+WROTE_OUTSIDE = define(
+    "RUN004",
+    title="The program wrote outside the output directory",
+    why="Reviewers refuse a submission that writes elsewhere, and the scoring machine may not let it.",
+    remedy="Write below the output directory, or not at all.",
+)
+LEFT_PROCESS = define(
+    "RUN005",
+    title="A process was still running after the program's end",
+    why="What outlives the run can touch the next one, and the scoring machine kills it.",
+    remedy="Join or terminate what the program starts before it ends.",
+)
+LEFT_FILE = define(
+    "RUN006",
+    title="The run left files outside the output directory",
+    why="Only the output directory is the program's; other files are writes that the review refuses.",
+    remedy="Write below the output directory, or remove temporary files.",
+)
+NO_CHECKPOINT = define(
+    "RUN007",
+    title="The run ended well, yet left no checkpoint",
+    why="Without the checkpoint file there is nothing to score.",
+    remedy="Save to the path that the contest names, before the budget ends.",
+)
+SUBPROCESS = define(
+    "RUN008",
+    title="The program started another process",
+    why="A submission is one program; what a subprocess does is neither reviewed nor observed.",
+    remedy="Do the work in the process, or leave it out.",
+)
+CONNECTED = define(
+    "RUN009",
+    title="The program opened a network connection",
+    why="The contest allows no network but the ranks' own.",
+    remedy="Remove the connection; ship nothing but the file.",
+)
+FOREIGN_IMPORT = define(
+    "RUN010",
+    title="The program imported code from outside the room",
+    why="It ran with a module that the scoring machine does not have: there it fails, or finds another one.",
+    remedy="Build the code into the file; take the project's folder off the interpreter's path.",
+)
+INCOMPLETE_RECORD = define(
+    "RUN011",
+    title="A rank left no complete record of its run",
+    why="What was not observed cannot be compared, so the run proves nothing.",
+    remedy="Do not end ranks with os._exit or by a signal; see that the disk has room.",
+)
+UNCOUNTED_KERNELS = define(
+    "RUN012",
+    title="Kernel launches could not be counted",
+    why="Without the counts nobody knows whether the kernels ran or something else did.",
+    remedy="Use a version of the Neuron SDK whose nki module has the class Kernel.",
+)
+CHANGED_ITSELF = define(
+    "RUN013",
+    title="The program changed its own file",
+    why="The bytes that ran to the end are not the bytes that were submitted.",
+    remedy="Leave train.py alone.",
+)
+
+# What holds for a submission is the author's own business in the recipe's lane.
+_OF_SUBMISSIONS = (Lane.ARTIFACT, Lane.REHEARSAL)
+
+
+@dataclass(frozen=True)
+class LaneSpec:
+    """What to run. `source` is the artifact, or the root directory of a recipe."""
+
+    lane: Lane
+    plan: LaunchPlan
+    source: Artifact | Path
+    clock: Clock
+    environment: dict[str, str] = field(default_factory=dict)  # beside the launch string's own, e.g. the author's
+    perturb: bool = False
+    stop_after_window: bool = False
+    caches: str = "cold"  # or "warm": compile caches that outlive the room
+    observe: bool = True
+
+
+def run_lane(
+    spec: LaneSpec,
+    profile: Profile,
+    kit: KitPaths,
+    keep: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Receipt:
+    """Run one lane to its end, or until the profile's time limit.
+
+    `keep` receives the log and, at its path of the profile, the checkpoint; what it held of them before is removed.
+    `progress` is called with one line per update. Raises StoppedError when the scorer itself is stopped, and OSError
+    when the room cannot be made; whatever the program does ends in a receipt.
+    """
+    keep.mkdir(parents=True, exist_ok=True)
+    for stale in (keep / profile.files.checkpoint, keep / LOG_NAME):
+        stale.unlink(missing_ok=True)
+    with guard(), Room() as room:
+        return _Run(spec, profile, kit, keep, room).receipt(progress)
+
+
+class _Run:
+    """One run in one room."""
+
+    def __init__(self, spec: LaneSpec, profile: Profile, kit: KitPaths, keep: Path, room: Room) -> None:
+        self.spec, self.profile, self.kit, self.keep, self.room = spec, profile, kit, keep, room
+        self.records = room.control / "records"
+        self.records.mkdir()
+        self.output = room.work / profile.files.output_directory
+        self.log = room.control / LOG_NAME
+        self.root = room.work if isinstance(spec.source, Artifact) else spec.source.resolve()
+        self.findings: list[Finding] = []
+
+    def receipt(self, progress: Callable[[str], None] | None) -> Receipt:
+        """Run, then collect."""
+        subject = self._prepare()
+        launched = time.monotonic()
+        with self.log.open("wb") as output:
+            process = self.room.popen(self._command(), self._environment(), stdout=output, stderr=subprocess.STDOUT)
+            exit_code = self._follow(process, launched, progress)
+        ended = process.ended_at or time.monotonic()
+        journals = records.read_all(self.records, self._rename)
+        lines = self._read_log()
+        outcome, problem, site = self._judge_end(exit_code, process, journals, lines)
+        kept = self._keep_checkpoint(outcome)
+        left_files = self.room.leftover_files(allowed=[self.profile.files.output_directory])
+        left_processes = [self._rename(line) for line in process.left]
+        if self.spec.lane in _OF_SUBMISSIONS:
+            self._judge_conduct(journals, left_files, left_processes)
+        return Receipt(
+            scorer_version=scorer.__version__,
+            lane=self.spec.lane,
+            outcome=outcome,
+            exit_code=exit_code,
+            problem=problem,
+            problem_site=site,
+            profile=self.profile.name,
+            profile_version=self.profile.version,
+            subject=subject,
+            kit=self.kit.record,
+            launch=Launch(
+                text=self.spec.plan.text,
+                environment=self.spec.plan.environment,
+                nproc_per_node=self.spec.plan.nproc_per_node,
+                program=self.spec.plan.program,
+            ),
+            clock=self.spec.clock,
+            caches=self.spec.caches,
+            network="none" if process.network == "none" else "not isolated",
+            ranks=[journal.rank for journal in journals],
+            time=self._split_time(launched, ended, journals),
+            checkpoint=kept,
+            evaluations=[],
+            summary=log.summary(lines),
+            log_steps=log.steps(lines),
+            log_tail=lines[-TAIL_LINES:],
+            left_files=left_files,
+            left_processes=left_processes,
+            observed_findings=[found.model_dump(mode="json") for found in self.findings],
+        )
+
+    # -- before --------------------------------------------------------------------------------------------------
+
+    def _prepare(self) -> Subject:
+        """Put the program into the room, and the observer's settings beside it."""
+        source = self.spec.source
+        if isinstance(source, Artifact):
+            content = source.train_py.read_bytes()
+            self.room.give(self.profile.launch.script, content)
+            manifest = source.train_py.parent / "manifest.json"
+            with_manifest = source.manifest is not None and manifest.is_file()
+            subject = Subject(
+                kind="file",
+                sha256=source.sha256,
+                manifest_sha256=sha256_file(manifest) if with_manifest else None,
+            )
+        else:
+            subject = Subject(kind="recipe", sha256=sha256_tree(self._tree()))
+        is_virtual = self.spec.clock.kind == "virtual"
+        lockstep = self.profile.lockstep
+        writable = [self.output, self.room.tmp, self.room.home, self._caches(), self.records]
+        Settings(
+            records=str(self.records),
+            root=str(self.root),
+            not_program=[str(place) for place in (OBSERVER, NEURON, self.kit.directory)],
+            code=[str(place) for place in (self.root, self.room.root, OBSERVER, NEURON, self.kit.directory)],
+            writable=[str(place) for place in writable],
+            work=str(self.room.work),
+            stand_ins=str(NEURON),
+            kit=str(self.kit.directory),
+            seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
+            window=lockstep.window_updates if is_virtual else 0,
+            census_update=lockstep.census_update if is_virtual else None,
+            perturb=self.spec.perturb,
+            stop_after_window=self.spec.stop_after_window,
+        ).write(self._settings_file())
+        return subject
+
+    def _tree(self) -> Path:
+        """The directory of a recipe that its hash covers: the package that is run, or the script's own folder."""
+        program = self.spec.plan.program
+        if program[0] == "-m":
+            package = self.root / program[1].split(".")[0]
+            return package if package.is_dir() else self.root
+        return (self.root / program[0]).parent
+
+    def _settings_file(self) -> Path:
+        return self.room.control / "observe.json"
+
+    def _caches(self) -> Path:
+        return self.room.caches if self.spec.caches == "cold" else cache_root().resolve() / "room-caches"
+
+    def _command(self) -> list[str]:
+        """The launch string's words, as they are. A recipe's script lies in its root, not in the room."""
+        plan = self.spec.plan
+        program = list(plan.program)
+        if not isinstance(self.spec.source, Artifact) and program[0] != "-m":
+            program[0] = str(self.root / program[0])
+        return [*plan.launcher, f"--nproc_per_node={plan.nproc_per_node}", *program]
+
+    def _environment(self) -> dict[str, str]:
+        observer = [OBSERVER / "path"] if self.spec.observe else []
+        program = [] if isinstance(self.spec.source, Artifact) else [self.root]
+        variables = {
+            "NEURON_COMPETITION_R1_CACHE_DIR": str(self.kit.cache_dir),
+            **({VARIABLE: str(self._settings_file())} if self.spec.observe else {}),
+            **self.spec.environment,
+            **self.spec.plan.environment,
+        }
+        return self.room.environment(
+            pythonpath=[*observer, *stand_ins(), self.kit.directory, *program],
+            variables=variables,
+            caches=self._caches(),
+        )
+
+    # -- while ---------------------------------------------------------------------------------------------------
+
+    def _follow(self, process: RoomProcess, launched: float, progress: Callable[[str], None] | None) -> int | None:
+        """Wait for the end, telling of each update; None when the time limit ended the run."""
+        limit = launched + self.profile.budget.run_timeout_seconds
+        follower = _Follower(self.records / "rank-0.jsonl")
+        while (code := process.poll()) is None:
+            if stopping():
+                raise StoppedError("the scorer was asked to stop")
+            if time.monotonic() >= limit:
+                process.stop()
+                return None
+            if progress is not None:
+                for line in follower.news():
+                    progress(f"{self.spec.lane.value}: {line}")
+            time.sleep(POLL_SECONDS)
+        return code
+
+    # -- after ---------------------------------------------------------------------------------------------------
+
+    def _judge_end(
+        self, exit_code: int | None, process: RoomProcess, journals: list[records.Journal], lines: list[str]
+    ) -> tuple[Outcome, str | None, Site | None]:
+        """How the run ended; the first cause goes into the receipt and, with its place, into a finding."""
+        if exit_code is None:
+            limit = self.profile.budget.run_timeout_seconds
+            done = max((len(journal.rank.updates) for journal in journals), default=0)
+            problem = f"still running after {limit:g} s (the profile's run_timeout_seconds), {done} updates made"
+            self._find(TIMED_OUT, problem)
+            return Outcome.TIMED_OUT, problem, None
+        problems = sorted((j.problem for j in journals if j.problem is not None), key=lambda problem: problem.at)
+        if exit_code != 0 and problems:
+            first = problems[0]
+            problem = f"rank {first.rank}: {first.type}: {first.message}"
+            code = MISSING_MODULE if first.type == "ModuleNotFoundError" else FAILED
+            self._find(code, problem, first.site, rank=first.rank)
+            return Outcome.FAILED, problem, first.site
+        if exit_code != 0:
+            problem = process.problem or _killed(lines) or _last_words(exit_code, lines)
+            self._find(FAILED, problem)
+            return Outcome.FAILED, problem, None
+        if self.spec.observe:
+            missing = sorted(set(range(self.spec.plan.nproc_per_node)) - {j.rank.rank for j in journals if j.ended})
+            if missing:
+                ranks = ", ".join(map(str, missing))
+                problem = f"the program ended with exit code 0, but the record of rank {ranks} is incomplete"
+                self._find(INCOMPLETE_RECORD, problem)
+                return Outcome.FAILED, problem, None
+        return Outcome.COMPLETE, None, None
+
+    def _keep_checkpoint(self, outcome: Outcome) -> Checkpoint | None:
+        """Take the log and the checkpoint out of the room and look at the latter."""
+        told = self.profile.files.checkpoint
+        path = self.room.work / told
+        try:
+            shutil.copyfile(self.log, self.keep / LOG_NAME)
+            if path.is_file() and not path.is_symlink():
+                kept = self.keep / told
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(path, kept)
+                return checkpoint.inspect(kept, told)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise OSError(
+                error.errno, f"no space to keep the lane's log and checkpoint; free some in {self.keep}"
+            ) from error
+        if outcome is Outcome.COMPLETE and not self.spec.stop_after_window:
+            self._find(NO_CHECKPOINT, f"{told} is not there after the run")
+        return None
+
+    def _judge_conduct(self, journals: list[records.Journal], left_files: list[str], left_processes: list[str]) -> None:
+        """Findings about what a submission did beside training."""
+        for journal in journals:
+            for event in journal.rank.events:
+                for code, kind, message in _CONDUCT:
+                    if event.kind == kind:
+                        self._find(code, f"{message} {event.detail}", event.site, rank=journal.rank.rank)
+        noted = {event.detail for journal in journals for event in journal.rank.events if event.kind == "write"}
+        for file in left_files:
+            if file.removeprefix("work/") not in noted:
+                self._find(LEFT_FILE, f"left {file}")
+        for line in left_processes:
+            self._find(LEFT_PROCESS, f"still running: {line}")
+        if isinstance(self.spec.source, Artifact):
+            script = self.room.work / self.profile.launch.script
+            if not script.is_file() or sha256_file(script) != self.spec.source.sha256:
+                self._find(CHANGED_ITSELF, f"{script.name} is not the file that was put into the room")
+
+    def _find(self, code: str, message: str, site: Site | None = None, rank: int | None = None) -> None:
+        """Raise a finding once: every rank runs the same lines."""
+        place, artifact_line = None, None
+        if site is not None and isinstance(self.spec.source, Artifact):
+            place = self.spec.source.place_of(site)
+            artifact_line = site.line if site.file == self.profile.launch.script else None
+        elif site is not None:
+            place = Place(file=site.file, line=site.line)
+        found = finding(
+            code,
+            f"{self.spec.lane.value} lane: {message}",
+            place=place,
+            artifact_line=artifact_line,
+            lane=self.spec.lane.value,
+            rank=rank,
+        )
+        if all((known.code, known.message, known.place) != (code, found.message, place) for known in self.findings):
+            self.findings.append(found)
+
+    def _read_log(self) -> list[str]:
+        text = self.log.read_bytes().decode("utf-8", errors="backslashreplace")
+        return [self._rename(line.rstrip("\r")) for line in text.split("\n")]
+
+    def _split_time(self, launched: float, ended: float, journals: list[records.Journal]) -> TimeSplit | None:
+        """Where rank 0's time went. None when it closed no update."""
+        times = next((journal.update_times for journal in journals if journal.rank.rank == 0), [])
+        if not times:
+            return None
+        excluded = min(self.profile.budget.startup_updates_excluded, len(times))
+        started = times[excluded - 1] if excluded else launched
+        return TimeSplit(
+            start_up=started - launched, train=times[-1] - started, tail=ended - times[-1], total=ended - launched
+        )
+
+    def _rename(self, text: str) -> str:
+        """Paths of this machine by what they are, so that receipts of two rooms can be compared."""
+        names = {
+            str(self.room.root): "<room>",
+            str(OBSERVER): "<observer>",
+            str(NEURON): "<stand-ins>",
+            str(self.kit.cache_dir): "<kit data>",
+            str(self.kit.directory): "<kit>",
+            str(self._caches()): "<caches>",
+            str(Path(sys.executable).parent): "<python>",
+        }
+        if not isinstance(self.spec.source, Artifact):
+            names[str(self.root)] = "<recipe>"
+        for path in sorted(names, key=len, reverse=True):
+            text = text.replace(path, names[path])
+        return text
+
+
+_CONDUCT = (
+    (WROTE_OUTSIDE, "write", "wrote"),
+    (SUBPROCESS, "subprocess", "started"),
+    (CONNECTED, "connect", "connected to"),
+    (FOREIGN_IMPORT, "foreign-import", "imported from outside the room:"),
+    (UNCOUNTED_KERNELS, "uncounted-kernels", "not counted:"),
+)
+
+
+class _Follower:
+    """Reads a journal as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
+        self._pending = b""
+
+    def news(self) -> list[str]:
+        """One line of text per update since the last call."""
+        if self._file is None:
+            if not self._path.exists():
+                return []
+            self._file = self._path.open("rb")
+        self._pending += self._file.read()
+        whole, newline, self._pending = self._pending.rpartition(b"\n")
+        found = []
+        for line in records.lines(whole + newline):
+            if line["kind"] == "update":
+                losses = [float.fromhex(loss) for loss in line["losses"]]
+                mean = sum(losses) / len(losses) if losses else float("nan")
+                found.append(f"update {line['update']}, loss {mean:.4f}")
+        return found
+
+
+def _killed(lines: list[str]) -> str | None:
+    """A rank that was ended by a signal, from the launcher's own report."""
+    for line in lines:
+        if match := RANK_KILLED.search(line):
+            number = -int(match[1])
+            if number != signal.SIGTERM:  # the launcher ends the other ranks by SIGTERM
+                name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+                return f"rank {match[2]} was killed by {name}"
+    return None
+
+
+def _last_words(exit_code: int, lines: list[str]) -> str:
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    return f"exit code {exit_code}; the last line of output: {said}"

@@ -1,0 +1,33 @@
+"""Kernel launches, counted where every execution passes: `nki.Kernel.__call__`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .session import Session
+
+
+def install(module: Any, session: Session) -> None:
+    """Watch the class, so that kernels made before and after, and their `kernel[lnc]` variants, are all counted."""
+    kind = getattr(module, "Kernel", None)
+    if kind is None:
+        session.journal.event(
+            "uncounted-kernels", f"nki {getattr(module, '__version__', '?')} has no Kernel class", None
+        )
+        return
+    call = kind.__call__
+    depth = 0
+
+    @functools.wraps(call)
+    def observed_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal depth
+        if depth == 0:
+            session.launch(self, args, kwargs)
+        depth += 1  # a kernel called inside a running kernel is inlined: no launch of its own
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            depth -= 1
+
+    kind.__call__ = observed_call

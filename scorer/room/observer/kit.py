@@ -1,0 +1,34 @@
+"""The kit's own landmarks: batches from its loader, and the boundary of a step."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from .session import Session
+
+
+def install(module: Any, session: Session) -> None:
+    """Wrap the loader and, where the kit has it, `record_step_boundary`."""
+    make_dataloader = getattr(module, "make_dataloader", None)
+    if make_dataloader is not None:
+
+        @functools.wraps(make_dataloader)
+        def observed_loader(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            for batch in make_dataloader(*args, **kwargs):
+                session.batch(batch)
+                yield batch
+
+        module.make_dataloader = observed_loader
+
+    boundary = getattr(module, "record_step_boundary", None)
+    if boundary is not None:
+
+        @functools.wraps(boundary)
+        def observed_boundary(*args: Any, **kwargs: Any) -> Any:
+            result = boundary(*args, **kwargs)
+            session.boundary()
+            return result
+
+        module.record_step_boundary = observed_boundary

@@ -1,0 +1,81 @@
+"""Which code is the observed program's."""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+from types import FrameType, TracebackType
+from typing import Any
+
+from .settings import Settings
+
+STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+
+
+class Program:
+    """Tells the program's files from the standard library, installed packages, the kit, the stand-ins and ourselves."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.root = settings.root.rstrip("/") + "/"
+        packages = [*site.getsitepackages(), site.getusersitepackages(), sys.prefix, sys.exec_prefix]
+        self._installed = _directories(*STANDARD_LIBRARY, *packages)
+        self._not_program = (*_directories(*settings.not_program), *self._installed)
+        self._library = _directories(*STANDARD_LIBRARY)
+        self._packages = _directories(*site.getsitepackages())
+        self._relative: dict[str, str | None] = {}
+
+    def relative(self, filename: str) -> str | None:
+        """The file's path relative to the program's root, with forward slashes; None when it is not the program's."""
+        try:
+            return self._relative[filename]
+        except KeyError:
+            full = filename if filename.startswith(("/", "<")) else os.path.abspath(filename)  # noqa: PTH100
+            ours = full.startswith(self.root) and not full.startswith(self._not_program)
+            self._relative[filename] = full[len(self.root) :] if ours else None
+            return self._relative[filename]
+
+    def site(self, frame: FrameType | None) -> dict[str, Any] | None:
+        """The innermost line of the program at or above `frame`."""
+        while frame is not None:
+            name = self.relative(frame.f_code.co_filename)
+            if name is not None:
+                return {"file": name, "line": frame.f_lineno}
+            frame = frame.f_back
+        return None
+
+    def blame(self, frame: FrameType | None) -> dict[str, Any] | None:
+        """The line of the program that did something itself, through nothing but the standard library.
+
+        None when a library acted on its own (torch compiling, a package being imported), even if the program called it.
+        """
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            name = self.relative(filename)
+            if name is not None:
+                return {"file": name, "line": frame.f_lineno}
+            standard = filename.startswith(self._library) and not filename.startswith(self._packages)
+            if filename.startswith("<frozen importlib") or not (standard or filename.startswith("<frozen")):
+                return None
+            frame = frame.f_back
+        return None
+
+    def site_of_error(self, traceback: TracebackType | None) -> dict[str, Any] | None:
+        """The innermost line of the program in a traceback."""
+        found = None
+        while traceback is not None:
+            name = self.relative(traceback.tb_frame.f_code.co_filename)
+            if name is not None:
+                found = {"file": name, "line": traceback.tb_lineno}
+            traceback = traceback.tb_next
+        return found
+
+    def is_installed(self, filename: str) -> bool:
+        """Whether a file belongs to the interpreter or its installed packages."""
+        return filename.startswith(self._installed)
+
+
+def _directories(*names: str) -> tuple[str, ...]:
+    """Each directory as given and with links resolved, ending in a slash, so that prefixes match whole names."""
+    return tuple({form.rstrip("/") + "/" for name in names for form in (name, os.path.realpath(name))})

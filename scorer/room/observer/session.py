@@ -1,0 +1,351 @@
+"""What one rank's observer knows, update by update.
+
+An update closes at the first of: the kit's `record_step_boundary`, the next backward, a save, the program's end;
+provided that an optimizer stepped since the last one (or, for a program whose optimizer torch does not know, that a
+backward ran and the kit's boundary was called). What a program does between its last optimizer step and a closing
+backward (the forward pass that led there) belongs to the next update.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from . import knobs
+from .census import Census
+from .hashing import dtype_name, signature, tensor_hash
+from .journal import Journal
+from .program import Program
+from .settings import Settings
+
+PERTURBATION = 1 + 2**-6
+WAIT_FOR_RANKS_SECONDS = 20.0
+
+real_monotonic = time.monotonic  # before the clock is replaced
+real_sleep = time.sleep
+
+
+Launches = dict[str, dict[str, Any]]  # kernel name -> a row of receipts.KernelLaunch, its shapes a set
+
+
+class Session:
+    """The state of observation in this process. The hooks report to it; it writes the journal."""
+
+    def __init__(self, settings: Settings, journal: Journal, program: Program) -> None:
+        self.settings = settings
+        self.journal = journal
+        self.program = program
+        self.torch: Any = None
+        self.in_backward = False
+        self.busy = False  # our own tensor operations are running: the census does not count them
+        self.updates_stepped = 0
+        self._update = 0
+        self._has_stepped = False
+        self._has_backward = False
+        self._losses: list[Any] = []
+        self._launches: Launches = {}
+        self._batches: list[str] = []
+        self._launches_after_step: Launches = {}
+        self._batches_after_step: list[str] = []
+        self._gradients: dict[str, str] = {}
+        self._named: dict[str, Any] | None = None  # the model's parameters, known from the first optimizer step on
+        self._names: dict[int, str] = {}
+        self._census: Census | None = None
+        self._closed_at = real_monotonic()
+        self._seconds = 0.0
+
+    # -- the process ---------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Note how the process starts, and be there when it ends."""
+        self.journal.write(
+            "start",
+            rank=int(os.environ["RANK"]),
+            world_size=int(os.environ.get("WORLD_SIZE", "1")),
+            python=sys.version.split()[0],
+            argv=sys.orig_argv[1:],
+            environment=dict(os.environ),
+        )
+        atexit.register(self.end)  # registered first: runs after the program's own handlers
+
+    def end(self) -> None:
+        """Close the last update and note how the process ended."""
+        self.close_update()
+        error: BaseException | None = getattr(sys, "last_value", None)  # set by the interpreter for an uncaught error
+        if error is not None:
+            self.journal.write(
+                "problem",
+                type=type(error).__name__,
+                message=str(error),
+                module=getattr(error, "name", None) if isinstance(error, ImportError) else None,
+                site=self.program.site_of_error(error.__traceback__),
+            )
+        self._note_foreign_modules()
+        self.journal.write(
+            "end",
+            environment=dict(os.environ),
+            packages=_packages(self.program),
+            neuron=self._neuron(),
+            observer_seconds=self._seconds,
+        )
+
+    # -- what the hooks report -----------------------------------------------------------------------------------
+
+    def batch(self, batch: Any) -> None:
+        """The kit's loader is about to yield `batch`."""
+        if self._in_window:
+            with self._working():
+                tensors = [item for item in batch if hasattr(item, "detach")]
+                hashes = "+".join(tensor_hash(self.torch, tensor) for tensor in tensors)
+                (self._batches_after_step if self._has_stepped else self._batches).append(hashes)
+
+    def loss(self, tensors: Any) -> None:
+        """A backward is about to run from `tensors`."""
+        if self._has_stepped:
+            launches, self._launches_after_step = self._launches_after_step, {}
+            batches, self._batches_after_step = self._batches_after_step, []
+            self.close_update()
+            self._launches, self._batches = launches, batches
+        self._has_backward = True
+        with self._working():
+            roots = tensors if isinstance(tensors, list | tuple) else [tensors]
+            # Kept as tensors until the update's end: reading one now would wait for the device.
+            self._losses += [root.detach() for root in roots if root.numel() == 1]
+
+    def stepping(self, optimizer: Any) -> None:
+        """An optimizer is about to step."""
+        if self.busy:
+            return
+        with self._working():
+            if self._named is None:
+                self._find_model(optimizer)
+                if self.settings.perturb:
+                    self._perturb()
+            if self._in_window:
+                self._hash_gradients(optimizer)
+
+    def stepped(self, _optimizer: Any) -> None:
+        """An optimizer has stepped: what came before belongs to this update, whatever closes it."""
+        self._gather()
+        if not self._has_stepped:
+            self._has_stepped = True
+            self.updates_stepped = self._update + 1
+
+    def boundary(self) -> None:
+        """The kit was told that a step ended."""
+        if self._has_backward:
+            self._has_stepped = True
+            self.updates_stepped = self._update + 1
+            self.close_update()
+
+    def saving(self, target: Any) -> None:
+        """torch.save is about to write to `target`."""
+        self.close_update()
+        name = getattr(target, "name", target)
+        detail = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else "<buffer>"
+        if detail.startswith(self.settings.work + "/"):
+            detail = detail[len(self.settings.work) + 1 :]
+        self.journal.event("save", detail, self.program.site(sys._getframe(2)))
+
+    def launch(self, kernel: Any, args: Any, kwargs: Any) -> None:
+        """A kernel is about to run."""
+        started = real_monotonic()
+        function = getattr(kernel, "func", kernel)
+        code = getattr(function, "__code__", None)
+        name = str(getattr(function, "__name__", type(kernel).__name__))
+        launches = self._launches_after_step if self._has_stepped else self._launches
+        row = launches.get(name)
+        if row is None:
+            place = None
+            if code is not None and (file := self.program.relative(code.co_filename)) is not None:
+                place = {"file": file, "line": code.co_firstlineno}
+            row = launches[name] = {"kernel": name, "count": 0, "shapes": set(), "site": place}
+        row["count"] += 1
+        row["shapes"].add(signature([*args, *kwargs.values()]))
+        self._seconds += real_monotonic() - started
+
+    # -- updates -------------------------------------------------------------------------------------------------
+
+    def close_update(self) -> None:
+        """End the current update, if an optimizer has stepped in it."""
+        if not self._has_stepped:
+            return
+        with self._working():
+            self._close()
+        self._begin_census_if_due()
+        if self.settings.stop_after_window and self._update >= self.settings.window:
+            self._stop()
+
+    @property
+    def _in_window(self) -> bool:
+        return self._update < self.settings.window
+
+    def _gather(self) -> None:
+        """Count what happened after the last optimizer step into the update."""
+        for name, row in self._launches_after_step.items():
+            known = self._launches.setdefault(name, {**row, "count": 0, "shapes": set()})
+            known["count"] += row["count"]
+            known["shapes"] |= row["shapes"]
+        self._batches += self._batches_after_step
+        self._launches_after_step, self._batches_after_step = {}, []
+
+    def _close(self) -> None:
+        self._gather()
+        rows = None
+        if self._census is not None:
+            rows, self._census = self._census.end(), None
+        record: dict[str, Any] = {
+            "update": self._update,
+            "losses": [float(loss.item()).hex() for loss in self._losses],
+            "launches": [
+                {**row, "shapes": sorted(row["shapes"])}
+                for row in sorted(self._launches.values(), key=lambda row: str(row["kernel"]))
+            ],
+        }
+        if self._in_window:
+            record["batch_hashes"] = self._batches
+            record["gradient_hashes"] = self._gradients
+            named = self._named or {}
+            record["parameter_hashes"] = {name: tensor_hash(self.torch, value) for name, value in named.items()}
+        now = real_monotonic()
+        self.journal.write("update", seconds=now - self._closed_at, **record)
+        if rows is not None:
+            self.journal.write("census", update=self._update, rows=rows)
+        self._closed_at = now
+        self._update += 1
+        self._has_stepped = self._has_backward = False
+        self._losses, self._launches, self._batches, self._gradients = [], {}, [], {}
+
+    def _begin_census_if_due(self) -> None:
+        if self._update == self.settings.census_update and self.torch is not None:
+            self._census = Census(self.torch, self.program, self)
+            self._census.begin()
+
+    def _stop(self) -> None:
+        """End the process cleanly, once every rank has got here: a rank that leaves early would break a collective."""
+        self._note_foreign_modules()
+        self.journal.write(
+            "end",
+            environment=dict(os.environ),
+            packages=_packages(self.program),
+            neuron=self._neuron(),
+            observer_seconds=self._seconds,
+        )
+        records = Path(self.settings.records)
+        (records / f"stopped-{os.environ['RANK']}").touch()
+        deadline = real_monotonic() + WAIT_FOR_RANKS_SECONDS
+        world = int(os.environ.get("WORLD_SIZE", "1"))
+        while len(list(records.glob("stopped-*"))) < world and real_monotonic() < deadline:
+            real_sleep(0.01)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    # -- the model -----------------------------------------------------------------------------------------------
+
+    def _find_model(self, optimizer: Any) -> None:
+        """Name the parameters by the module that holds most of the optimizer's; of several, the innermost."""
+        wanted = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        best: tuple[int, int, dict[str, Any]] | None = None
+        for thing in gc.get_objects():
+            # type() and not isinstance(): asking a lazy proxy for its class could run the program's code
+            if not issubclass(type(thing), self.torch.nn.Module):
+                continue
+            named = dict(thing.named_parameters())
+            covered = len(wanted & {id(parameter) for parameter in named.values()})
+            rank = (covered, -sum(map(len, named)))
+            if covered and (best is None or rank > best[:2]):
+                best = (*rank, named)
+        named = (
+            best[2]
+            if best
+            else {
+                f"group{g}.parameter{p}": parameter
+                for g, group in enumerate(optimizer.param_groups)
+                for p, parameter in enumerate(group["params"])
+            }
+        )
+        self._named = {_bare(name): parameter for name, parameter in named.items()}
+        self._names = {id(parameter): name for name, parameter in self._named.items()}
+        self.journal.write(
+            "model",
+            parameters=[
+                {
+                    "name": name,
+                    "shape": list(parameter.shape),
+                    "dtype": dtype_name(parameter.dtype),
+                    "device": parameter.device.type,
+                }
+                for name, parameter in self._named.items()
+            ],
+            knobs=knobs.held(self.program),
+        )
+
+    def _perturb(self) -> None:
+        assert self._named is not None
+        with self.torch.no_grad():
+            self._named[min(self._named)].mul_(PERTURBATION)
+
+    def _hash_gradients(self, optimizer: Any) -> None:
+        for g, group in enumerate(optimizer.param_groups):
+            for p, parameter in enumerate(group["params"]):
+                if parameter.grad is not None:
+                    name = self._names.get(id(parameter), f"{type(optimizer).__name__}.group{g}.parameter{p}")
+                    self._gradients[name] = tensor_hash(self.torch, parameter.grad)
+
+    # -- the surroundings ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Our own work: not counted by the census, but counted as the observer's time."""
+        if self.busy:
+            yield
+            return
+        started = real_monotonic()
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
+            self._seconds += real_monotonic() - started
+
+    def _neuron(self) -> str:
+        module = sys.modules.get("nki") or sys.modules.get("torch_neuronx")
+        if module is None:
+            return "absent"
+        return "stand-in" if _file(module).startswith(self.settings.stand_ins + "/") else "sdk"
+
+    def _note_foreign_modules(self) -> None:
+        """Modules that came from neither the room, the kit, the stand-ins nor an installed package."""
+        allowed = tuple(directory.rstrip("/") + "/" for directory in self.settings.code)
+        for name, module in sorted(sys.modules.items()):
+            file = _file(module)
+            if file.startswith("/") and not file.startswith(allowed) and not self.program.is_installed(file):
+                self.journal.event("foreign-import", name, None)
+
+
+def _file(module: Any) -> str:
+    file = getattr(module, "__file__", None)
+    return file if isinstance(file, str) else ""
+
+
+def _bare(name: str) -> str:
+    """A parameter's name without the wrappers' parts (DistributedDataParallel, torch.compile)."""
+    return ".".join(part for part in name.split(".") if part not in ("module", "_orig_mod"))
+
+
+def _packages(program: Program) -> dict[str, str]:
+    """Versions of the installed packages that the process imported, from the modules themselves."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        version = getattr(module, "__version__", None)
+        if "." not in name and isinstance(version, str) and "site-packages" in _file(module):
+            found[name] = version
+    return found

@@ -1,0 +1,38 @@
+"""What the scorer asks the observer for."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+VARIABLE = "SUBMISSION_PARITY_OBSERVE"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Paths are absolute. `seconds_per_update` None means the real clock."""
+
+    records: str  # directory for the ranks' journals
+    root: str  # the program's root: places are told relative to it
+    not_program: list[str]  # directories that hold no program code even if they lie below root (kit, stand-ins, ...)
+    code: list[str]  # directories from which a rank may import; anything else comes from outside the room
+    writable: list[str]  # directories that the program may write to
+    work: str  # the working directory: written files are told relative to it
+    stand_ins: str  # directory of the stand-in nki and torch_neuronx
+    kit: str  # directory of prepare.py
+    seconds_per_update: float | None
+    window: int  # updates whose tensors are hashed
+    census_update: int | None
+    perturb: bool  # scale one parameter before the first optimizer step: the sensitivity control
+    stop_after_window: bool
+
+    def write(self, path: Path) -> None:
+        """Save for the ranks to read."""
+        path.write_text(json.dumps(asdict(self)), encoding="utf-8")
+
+    @classmethod
+    def read(cls) -> Settings:
+        """Read the file that the environment names."""
+        return cls(**json.loads(Path(os.environ[VARIABLE]).read_text(encoding="utf-8")))

@@ -1,0 +1,48 @@
+"""What torch shows: losses at the entry of autograd, gradients at the optimizer, saves."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .session import Session
+
+
+def install(torch: Any, session: Session) -> None:
+    """Hook autograd, the optimizers and torch.save. `torch` is the module, just imported by the program."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    session.torch = torch
+    backward = torch.autograd.backward
+
+    # Tensor.backward comes through here too. Calls from inside a running backward (checkpointing) are not losses.
+    @functools.wraps(backward)
+    def observed_backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        if session.in_backward:
+            return backward(tensors, *args, **kwargs)
+        session.loss(tensors)
+        session.in_backward = True
+        try:
+            return backward(tensors, *args, **kwargs)
+        finally:
+            session.in_backward = False
+
+    torch.autograd.backward = observed_backward
+
+    save = torch.save
+
+    @functools.wraps(save)
+    def observed_save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+        session.saving(f)
+        return save(obj, f, *args, **kwargs)
+
+    torch.save = observed_save
+
+    def before_step(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        session.stepping(optimizer)
+
+    def after_step(optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        session.stepped(optimizer)
+
+    register_optimizer_step_pre_hook(before_step)
+    register_optimizer_step_post_hook(after_step)

@@ -1,0 +1,95 @@
+"""From the journals that the observer left in each rank to the receipt's rank records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scorer.room.receipts import Event, KernelLaunch, OperatorCall, Parameter, Rank, Site, Update
+
+
+@dataclass
+class Problem:
+    """An uncaught exception of one rank."""
+
+    rank: int
+    at: float  # time.monotonic() of the machine
+    type: str
+    message: str
+    module: str | None  # of an ImportError: what could not be imported
+    site: Site | None
+
+
+@dataclass
+class Journal:
+    """One rank's journal, read back."""
+
+    rank: Rank
+    started_at: float
+    ended: bool  # whether the rank wrote its last line
+    problem: Problem | None
+    update_times: list[float] = field(default_factory=list)  # time.monotonic() at each update's end
+
+
+def read_all(directory: Path, rename: Callable[[str], str]) -> list[Journal]:
+    """Every journal in `directory`, by rank. `rename` replaces the room's paths in environment values and details."""
+    journals = [_read(path, rename) for path in directory.glob("rank-*.jsonl")]
+    return sorted((journal for journal in journals if journal is not None), key=lambda journal: journal.rank.rank)
+
+
+def lines(data: bytes) -> list[dict[str, Any]]:
+    """The whole lines of a journal; the last one of a killed rank may be torn, and is left out."""
+    return [json.loads(line) for line in data.split(b"\n")[:-1]]
+
+
+def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
+    written = lines(path.read_bytes())
+    if not written or written[0]["kind"] != "start":
+        return None
+    start = written[0]
+    of_kind: dict[str, list[dict[str, Any]]] = {}
+    for line in written:
+        of_kind.setdefault(line["kind"], []).append(line)
+    model = of_kind.get("model", [{"parameters": [], "knobs": {}}])[0]
+    end = of_kind.get("end", [{}])[-1]
+    census: dict[str, Any] = of_kind.get("census", [{"update": None, "rows": []}])[0]
+    parameters = [Parameter.model_validate(parameter) for parameter in model["parameters"]]
+    started = {name: rename(value) for name, value in start["environment"].items()}
+    ended = end.get("environment")
+    rank = Rank(
+        rank=start["rank"],
+        world_size=start["world_size"],
+        python=start["python"],
+        argv=[rename(word) for word in start["argv"]],
+        environment_start=started,
+        environment_end=started if ended is None else {name: rename(value) for name, value in ended.items()},
+        packages=end.get("packages", {}),
+        neuron=end.get("neuron", "unknown"),
+        devices=sorted({parameter.device for parameter in parameters}),
+        knobs=model["knobs"],
+        parameters=parameters,
+        updates=[_update(line) for line in of_kind.get("update", [])],
+        census_update=census["update"],
+        census=[OperatorCall.model_validate(row) for row in census["rows"]],
+        events=[_event(line["event"], rename) for line in of_kind.get("event", [])],
+        observer_seconds=end.get("observer_seconds", 0.0),
+    )
+    problem = None
+    for line in of_kind.get("problem", [])[:1]:
+        site = Site.model_validate(line["site"]) if line["site"] else None
+        problem = Problem(rank.rank, line["at"], line["type"], rename(line["message"]), line["module"], site)
+    times = [line["at"] for line in of_kind.get("update", [])]
+    return Journal(rank, start["at"], "end" in of_kind, problem, times)
+
+
+def _update(line: dict[str, Any]) -> Update:
+    known = {name: line[name] for name in Update.model_fields if name in line}
+    known["launches"] = [KernelLaunch.model_validate(row) for row in line["launches"]]
+    return Update.model_validate(known)
+
+
+def _event(event: dict[str, Any], rename: Callable[[str], str]) -> Event:
+    return Event.model_validate({**event, "detail": rename(event["detail"])})
