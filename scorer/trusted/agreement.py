@@ -1,0 +1,106 @@
+"""Scores that should agree: the judge's, the recipe's own and the organiser's, under equal settings only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scorer.contest import EvaluationSettings, Profile
+from scorer.findings import Finding, Severity, define
+from scorer.room.receipts import Checkpoint, Evaluation, Receipt
+from scorer.trusted import settings as ways
+from scorer.trusted.sources import Source
+
+SCR001 = define(
+    "SCR001",
+    title="The trusted score is not the recipe's own",
+    why="Same checkpoint, same tokens, another number: load_for_eval rebuilds another model than the one that was "
+    "trained, or the recipe measures it otherwise.",
+    remedy="Compare load_for_eval with how the recipe builds its model: dtype, flags, weights that are not saved, code "
+    "that runs under __main__ only.",
+)
+SCR002 = define(
+    "SCR002",
+    title="The trusted score is not the organiser's",
+    why="The kit's eval-public, run on the same file, checkpoint and tokens, gives another number: the leaderboard "
+    "will not show what the judge says.",
+    remedy="Look for what differs between the two processes: module name, working directory, what the import does.",
+)
+SCR003 = define(
+    "SCR003",
+    title="Two scores are not comparable",
+    why="They were measured over other tokens, bytes, context, split or checkpoints; a difference means nothing.",
+    remedy="Measure both under the same settings on the same checkpoint.",
+)
+SCR005 = define(
+    "SCR005",
+    title="The organiser's eval-public gives no score",
+    why="What the organiser's own command cannot score will not be scored after the upload.",
+    remedy="Run prepare.py eval-public on the file and checkpoint by hand; the message holds its last words.",
+)
+SCR006 = define(
+    "SCR006",
+    title="The byte table does not add up to the text's bytes",
+    why="Every score divides by the table's bytes. The official table is the contest, right or wrong, so it is used; a "
+    "number from another table is not comparable.",
+    remedy="Nothing in the submission; do not compare with scores made with another table.",
+    severity=Severity.ADVICE,
+)
+SCR007 = define(
+    "SCR007",
+    title="The recipe's own measurement cannot be read",
+    why="Without it the trusted score has nothing on the recipe's side to agree with.",
+    remedy="Print the whole summary block: eval_split, eval_seq_len, eval_batch_size, eval_tokens, eval_bytes, "
+    "memory_total_nats, checkpoint_total_nats.",
+)
+
+
+def with_recipe(
+    source: Source,
+    profile: Profile,
+    local: Receipt,
+    scored: Checkpoint,
+    local_settings: EvaluationSettings,
+    evaluations: Sequence[Evaluation],
+) -> list[Finding]:
+    """The trusted score under the local lane's settings against the recipe's measurement of the same checkpoint."""
+    recipe = next(e for e in ways.recipe_evaluations(local) if e.name == ways.RECIPE_CHECKPOINT)
+    ours = ways.trusted(evaluations, local_settings)
+    if ours is None:
+        return []
+    if local.checkpoint is not None and local.checkpoint.tensor_hashes != scored.tensor_hashes:
+        different = sorted(
+            key
+            for key in local.checkpoint.tensor_hashes.keys() | scored.tensor_hashes.keys()
+            if local.checkpoint.tensor_hashes.get(key) != scored.tensor_hashes.get(key)
+        )
+        message = (
+            f"the recipe measured another checkpoint than the one scored here: {len(different)} tensors differ, "
+            f"the first is {different[0]}"
+        )
+        return [source.raise_at(SCR003, message, source.save(), evidence={"tensors": different[:10]})]
+    return _same(source, profile, SCR001, "the recipe's own evaluation", recipe, ours)
+
+
+def with_public(
+    source: Source, profile: Profile, public: Evaluation, evaluations: Sequence[Evaluation]
+) -> list[Finding]:
+    """The trusted score under the public settings against the organiser's command."""
+    ours = ways.trusted(evaluations, profile.evaluation.public)
+    return [] if ours is None else _same(source, profile, SCR002, "the kit's eval-public", public, ours)
+
+
+def _same(source: Source, profile: Profile, code: str, who: str, theirs: Evaluation, ours: Evaluation) -> list[Finding]:
+    line = source.function("load_for_eval")
+    for what in ("split", "seq_len", "world_size", "num_tokens", "num_bytes"):
+        here, there = getattr(ours, what), getattr(theirs, what)
+        if here != there:
+            message = f"{who} has {what} {there}, the trusted score {here}: the numbers are not compared"
+            return [source.raise_at(SCR003, message, line, evidence={"setting": what, "theirs": there, "ours": here})]
+    apart = float.fromhex(theirs.val_bpb) - float.fromhex(ours.val_bpb)
+    if abs(apart) <= profile.evaluation.agreement_bpb:
+        return []
+    message = (
+        f"{who} says {float.fromhex(theirs.val_bpb):.6f} bpb, the trusted score is {float.fromhex(ours.val_bpb):.6f}: "
+        f"{apart:+.6f}, allowed {profile.evaluation.agreement_bpb:g}"
+    )
+    return [source.raise_at(code, message, line, evidence={"theirs": theirs.val_bpb, "ours": ours.val_bpb})]

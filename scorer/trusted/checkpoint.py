@@ -1,0 +1,110 @@
+"""Checks of the checkpoint's file, made without running anything that it holds."""
+
+from __future__ import annotations
+
+import pickletools
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scorer.findings import Finding, Severity, define
+from scorer.room.receipts import Checkpoint
+from scorer.trusted.sources import Source
+
+CKP001 = define(
+    "CKP001",
+    title="The checkpoint cannot be read",
+    why="No checkpoint, no score: the scorer loads what the run left.",
+    remedy="Look at the run's last lines; save with torch.save to the output directory before the budget ends.",
+)
+CKP002 = define(
+    "CKP002",
+    title="The checkpoint holds a pickled class",
+    why="It can be read only where that class can be imported under that name, and reading it runs code: the scorer, "
+    "which imports train.py under another name, fails or refuses.",
+    remedy="Save plain values and tensors only: dataclasses.asdict(config) instead of the config, state_dict() "
+    "instead of the model.",
+)
+CKP003 = define(
+    "CKP003",
+    title="Keys of the checkpoint carry a wrapper's prefix",
+    why="`module.` and `_orig_mod.` come from DistributedDataParallel and torch.compile; a strict load into the bare "
+    "model fails.",
+    remedy="Save the state_dict of the model inside the wrapper.",
+)
+CKP004 = define(
+    "CKP004",
+    title="The checkpoint lacks a part that the contest asks for",
+    why="The contest's checkpoint is a dict with model_state, model_config and meta; a file without them may be "
+    "refused, and no score says which run it comes from.",
+    remedy="Save {'model_state': ..., 'model_config': ..., 'meta': {...}}.",
+    severity=Severity.ADVICE,
+)
+
+PREFIX = re.compile(r"(?:^|\.)(module|_orig_mod)\.")
+PARTS = ("model_state", "model_config", "meta")
+# What torch's own tensors need; `weights_only` admits these and more of their kind.
+PLAIN_GLOBALS = re.compile(r"(collections OrderedDict|torch\._utils _rebuild\w+|torch\.serialization \w+|torch \w+)")
+
+
+def check(path: Path, checkpoint: Checkpoint, source: Source) -> list[Finding]:
+    """Findings about the checkpoint at `path`, which `checkpoint` describes; their place is the `torch.save`."""
+    line = source.save()
+    findings = []
+    if not checkpoint.readable:
+        classes = pickled_classes(path)
+        if classes:
+            found = source.raise_at(
+                CKP002,
+                f"the checkpoint needs {', '.join(classes)} to be read, so torch.load(weights_only=True) refuses it",
+                line,
+                evidence={"classes": classes, "error": checkpoint.problem},
+            )
+        else:
+            found = source.raise_at(CKP001, f"the checkpoint cannot be read: {checkpoint.problem}", line)
+        return [found]
+    if checkpoint.problem is not None or not checkpoint.tensors:
+        message = checkpoint.problem or "it holds no tensor"
+        return [source.raise_at(CKP001, f"the checkpoint is not one: {message}", line)]
+    prefixed = sorted(key for key in checkpoint.tensors if PREFIX.search(key))
+    if prefixed:
+        findings.append(
+            source.raise_at(
+                CKP003,
+                f"{len(prefixed)} of {len(checkpoint.tensors)} keys carry a wrapper's prefix, first {prefixed[0]!r}",
+                line,
+                evidence={"keys": prefixed[:5]},
+            )
+        )
+    missing = sorted(set(PARTS) - parts(path))
+    if missing:
+        findings.append(source.raise_at(CKP004, f"the checkpoint has no {', '.join(missing)}", line))
+    return findings
+
+
+def parts(path: Path) -> set[str]:
+    """The checkpoint's keys."""
+    content: Any = torch.load(path, map_location="meta", weights_only=True)
+    return set(map(str, content)) if isinstance(content, dict) else set()
+
+
+def pickled_classes(path: Path) -> list[str]:
+    """Classes that the file's pickle names beside torch's own, read from its opcodes; nothing is loaded."""
+    if not zipfile.is_zipfile(path):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
+        names: set[str] = set()
+        for name in pickles:
+            strings: list[str] = []
+            for opcode, argument, _ in pickletools.genops(archive.read(name)):
+                if opcode.name == "GLOBAL":
+                    names.add(str(argument))
+                elif opcode.name == "STACK_GLOBAL":
+                    names.add(" ".join(strings[-2:]))
+                elif isinstance(argument, str):
+                    strings.append(argument)
+    return sorted(name.replace(" ", ".") for name in names if not PLAIN_GLOBALS.fullmatch(name))

@@ -1,0 +1,95 @@
+"""What the submission did in the model process beside computing logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scorer.findings import Finding, define
+from scorer.trusted.process import ModelProcessError, Note
+from scorer.trusted.sources import Source
+
+PUR015 = define(
+    "PUR015",
+    title="The model process writes files, starts processes or opens connections",
+    why="A model that is being scored has nothing to write: such a file may be the score that the scorer reads next.",
+    remedy="Remove it from everything that runs at import, in load_for_eval, in forward and at exit.",
+)
+PUR016 = define(
+    "PUR016",
+    title="Something wrote into the result channel",
+    why="The channel carries the scorer's own replies; who writes to it tries to be the scorer.",
+    remedy="Write to standard output or not at all; never to file descriptors that the program did not open.",
+)
+PUR017 = define(
+    "PUR017",
+    title="Importing or loading the submission changes things outside of it",
+    why="A scorer in the same process relies on what was replaced or left running; its number is no longer its own.",
+    remedy="Patch nothing, and leave defaults, threads, signal handlers and the working directory as they were.",
+)
+PUR018 = define(
+    "PUR018",
+    title="The model process did not see the scoring through",
+    why="A process that ends, hangs or overruns the time limit gives no score.",
+    remedy="Load the checkpoint in a fresh process and run a few batches; the message holds its last words.",
+)
+
+
+def surroundings(source: Source, changed: Sequence[str], during: str, line: int | None) -> list[Finding]:
+    """A finding when the import or load_for_eval changed what is not the submission's."""
+    if not changed:
+        return []
+    message = f"{during} changes things outside the submission: {'; '.join(changed)}"
+    return [source.raise_at(PUR017, message, line, evidence={"changed": list(changed)})]
+
+
+def notes(source: Source, heard: Sequence[Note], room: Path) -> list[Finding]:
+    """One finding per line of train.py that wrote, started or connected; a library's caches in the room are none."""
+    caches = [str(room / name) for name in ("home", "tmp", "caches")]
+    by_line: dict[int, Note] = {}
+    for note in heard:
+        if note.direct or not any(note.detail.startswith(cache) for cache in caches):
+            by_line.setdefault(note.line, note)
+    findings = []
+    for line, note in sorted(by_line.items()):
+        did = {"write": "writes", "subprocess": "starts a process by", "connect": "connects to"}[note.kind]
+        what = note.detail.removeprefix(f"{room}/")
+        when = {"import": "at import", "load": "in load_for_eval", "end": "at exit"}.get(
+            note.phase, "while it is scored"
+        )
+        message = f"{when} the submission {did} {what}"
+        findings.append(source.raise_at(PUR015, message, line, evidence={"what": what, "when": when}))
+    return findings
+
+
+def left(source: Source, files: Sequence[str], processes: Sequence[str], known: Sequence[Finding]) -> list[Finding]:
+    """Findings for files and processes that are still there and that no note explains."""
+    explained = {str(found.evidence.get("what")) for found in known}
+    new = sorted(name for name in files if name.startswith("work/") and name not in explained)
+    findings = []
+    line = source.exit_handler() or source.function("load_for_eval")
+    if new:
+        message = f"the model process left {', '.join(new[:3])} in its directory"
+        findings.append(source.raise_at(PUR015, message, line, evidence={"files": new[:20]}))
+    if processes:
+        message = f"the model process left {len(processes)} processes running"
+        findings.append(source.raise_at(PUR015, message, line, evidence={"processes": list(processes)[:20]}))
+    return findings
+
+
+def broken(source: Source, error: ModelProcessError, during: str) -> Finding:
+    """The finding for a process that broke the protocol."""
+    evidence: dict[str, Any] = {"during": during}
+    if error.kind == "channel":
+        line = source.descriptor_write() or source.exit_handler() or source.function("load_for_eval")
+        return source.raise_at(PUR016, f"{during}: {error}", line, evidence=evidence)
+    line = source.function("load_for_eval")
+    return source.raise_at(PUR018, f"{during}: {error}", line, evidence=evidence)
+
+
+def said_after_the_end(source: Source, text: str) -> Finding:
+    """The finding for bytes that came after the last reply."""
+    line = source.descriptor_write() or source.exit_handler() or source.function("load_for_eval")
+    message = f"after its last reply the model process wrote {text!r} into the result channel"
+    return source.raise_at(PUR016, message, line, evidence={"during": "at exit"})

@@ -1,0 +1,168 @@
+"""A submission's model as the judge sees it: batches of token ids in, checked logits out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from scorer.findings import Finding, define
+from scorer.trusted.process import DTYPES, ModelProcess
+from scorer.trusted.sources import Source
+
+PUR001 = define(
+    "PUR001",
+    title="The submission cannot be imported by path",
+    why="The scorer imports train.py under another module name, from another directory; what fails there has no score.",
+    remedy="Make the module importable without running it: no work at import, no import of files beside it.",
+)
+PUR002 = define(
+    "PUR002",
+    title="The import needs an entry in sys.modules",
+    why="A scorer may load train.py by path without registering it; a dataclass with string annotations then fails, "
+    "because dataclasses look their module up in sys.modules.",
+    remedy="Drop `from __future__ import annotations` where the dataclass is, or write the class without @dataclass.",
+)
+PUR003 = define(
+    "PUR003",
+    title="A hook is missing or has other parameters",
+    why="The scorer calls the contest's hooks by name and position.",
+    remedy="Define the hook with the parameters that the contest profile states.",
+)
+PUR004 = define(
+    "PUR004",
+    title="load_for_eval fails",
+    why="What the scorer cannot load, it cannot score.",
+    remedy="Call load_for_eval on the saved checkpoint in a fresh process, and mend what it raises.",
+)
+PUR005 = define(
+    "PUR005",
+    title="load_for_eval returns no model ready to be scored",
+    why="The contest asks for an nn.Module in evaluation mode on the given device.",
+    remedy="Return model.to(device).eval().",
+)
+PUR006 = define(
+    "PUR006",
+    title="The logits are not what the scorer can use",
+    why="The score needs an exact torch.Tensor [B, T, V] of finite floats for every batch; a subclass may compute "
+    "later, a NaN hides every error.",
+    remedy="Return plain logits for each position and token of the vocabulary, at any batch size and sequence length.",
+)
+PUR013 = define(
+    "PUR013",
+    title="The forward changes its input",
+    why="The scorer computes its targets from the same batch, so a model that edits it edits its own score.",
+    remedy="Work on a copy: no in-place operation on the argument of forward.",
+)
+
+
+class SubmissionError(Exception):
+    """The submission cannot be scored any further; carries the finding that says why."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+class Model:
+    """One loaded model. `forward_line` is the line of its forward in train.py, where a finding has no better place."""
+
+    def __init__(self, process: ModelProcess, source: Source, loaded: dict[str, Any], vocabulary: int) -> None:
+        self.process, self.source, self.vocabulary = process, source, vocabulary
+        self.forward_line: int | None = loaded["forward"] or source.function("load_for_eval")
+        self.device: str = source_device(loaded)
+        self.dtypes: set[str] = set(loaded["dtypes"])
+        self.changed_input = False
+        self._sent: list[tuple[int, torch.Tensor]] = []
+        self._next_slot = 0
+
+    def send(self, tokens: torch.Tensor, **flags: bool) -> None:
+        """Give the model a batch, int32 [rows, T]; at most two may be under way."""
+        slot, self._next_slot = self._next_slot, 1 - self._next_slot
+        self.process.put(slot, tokens)
+        self.process.poison(slot)
+        self._sent.append((slot, tokens))
+        self.process.send(
+            "forward", slot=slot, rows=tokens.shape[0], cols=tokens.shape[1], vocabulary=self.vocabulary, **flags
+        )
+
+    def receive(self) -> torch.Tensor:
+        """The checked logits [rows, T, V] of the oldest batch under way, in the model's dtype; else SubmissionError."""
+        slot, tokens = self._sent.pop(0)
+        reply = self.process.receive()
+        where = f"for a batch of {tokens.shape[0]} x {tokens.shape[1]} tokens"
+        if not reply["ok"]:
+            error = reply["error"]
+            line = error["frames"][-1][0] if error["frames"] else self.forward_line
+            raise self._wrong(f"forward raises {error['type']} {where}: {error['message']}", line)
+        expected = [*tokens.shape, self.vocabulary]
+        if not reply["exact"]:
+            raise self._wrong(f"forward returns a {reply['type']}, expected exactly a torch.Tensor")
+        if reply["shape"] != expected:
+            raise self._wrong(f"the logits have shape {reply['shape']} {where}, expected {expected}")
+        if reply["dtype"] not in DTYPES:
+            raise self._wrong(f"the logits are {reply['dtype']}, expected one of {', '.join(sorted(DTYPES))}")
+        if not reply["input_intact"] or not self.process.intact(slot, tokens):
+            self.changed_input = True
+        self.dtypes.add(reply["dtype"])
+        logits = self.process.logits(slot, expected, reply["dtype"])
+        if not torch.isfinite(logits).all():
+            row, position, token = (int(i) for i in torch.nonzero(~torch.isfinite(logits))[0])
+            raise self._wrong(f"the logit of row {row}, position {position}, token {token} is not finite {where}")
+        return logits
+
+    def forward(self, tokens: torch.Tensor, **flags: bool) -> torch.Tensor:
+        """Logits of one batch as fp32 [rows, T, V]."""
+        self.send(tokens, **flags)
+        return self.receive().float()
+
+    def stream(
+        self, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """(logits, targets) of each (inputs, targets); the model computes the next batch while the caller uses one."""
+        waiting: list[torch.Tensor] = []
+        for inputs, targets in batches:
+            self.send(inputs)
+            waiting.append(targets)
+            if len(waiting) == 2:
+                yield self.receive(), waiting.pop(0)
+        for targets in waiting:
+            yield self.receive(), targets
+
+    def locate(
+        self,
+        first: torch.Tensor,
+        second: torch.Tensor,
+        pairs: list[tuple[int, int]],
+        upto: int,
+        relative: float,
+        train: bool = False,
+    ) -> tuple[str | None, int | None]:
+        """The first module whose outputs differ between two batches where they should not: (name, line of forward)."""
+        self.process.put(0, first)
+        self.process.put(1, second)
+        reply = self.process.call(
+            "locate",
+            slot=0, rows=first.shape[0], cols=first.shape[1],
+            other_slot=1, other_rows=second.shape[0], other_cols=second.shape[1],
+            pairs=pairs, upto=upto, relative=relative, train=train,
+        )  # fmt: skip
+        if not reply["ok"] or reply["module"] is None:
+            return None, self.forward_line
+        return reply["module"], reply["line"] or self.forward_line
+
+    def state(self) -> dict[str, tuple[str, str]]:
+        """Everything that the model keeps: name -> (kind, hash)."""
+        reply = self.process.call("state")
+        if not reply["ok"]:
+            raise self._wrong(f"the model's state cannot be read: {reply['error']['message']}")
+        return {name: (kind, value) for kind, name, value in reply["entries"]}
+
+    def _wrong(self, message: str, line: int | None = None) -> SubmissionError:
+        return SubmissionError(self.source.raise_at(PUR006, message, line or self.forward_line))
+
+
+def source_device(loaded: dict[str, Any]) -> str:
+    """Device type of the model's tensors; a model without tensors has none."""
+    return loaded["devices"][0] if loaded["devices"] else "none"

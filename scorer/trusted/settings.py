@@ -1,0 +1,135 @@
+"""The settings under which checkpoints are measured: the local lane's own, the public and the official ones.
+
+The way from one to another goes by one factor at a time, so that an offset has a name for each of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from scorer.contest import EvaluationSettings, Profile
+from scorer.room.receipts import Evaluation, Receipt
+from scorer.trusted.nats import bits_per_byte
+
+IN_MEMORY = "recipe, in memory"
+RECIPE_CHECKPOINT = "recipe, checkpoint"
+EVAL_PUBLIC = "kit, eval-public"
+OFFICIAL_SETTINGS = "trusted, official settings"
+PUBLIC_SETTINGS = "trusted, public settings"
+LOCAL_SETTINGS = "trusted, local settings"
+
+# The shard comes before the token count: a public split may be too small for the official one.
+FACTORS = {
+    "context": "seq_len",
+    "batch size": "batch_size",
+    "world size": "world_size",
+    "shard": "split",
+    "token count": "max_tokens",
+}
+"""Name of a part of the offset -> the setting that makes it."""
+
+
+def steps(start: EvaluationSettings, end: EvaluationSettings) -> list[tuple[str, EvaluationSettings]]:
+    """The settings after each factor was changed from `start`'s value to `end`'s; equal factors are left out."""
+    path = []
+    current = start
+    for name, setting in FACTORS.items():
+        wanted = getattr(end, setting)
+        if getattr(current, setting) != wanted:
+            current = current.model_copy(update={setting: wanted})
+            path.append((name, current))
+    return path
+
+
+def num_targets(settings: EvaluationSettings) -> int:
+    """Targets scored: each rank takes the same number, rounded up."""
+    return per_rank(settings) * settings.world_size
+
+
+def per_rank(settings: EvaluationSettings) -> int:
+    """Targets that each rank takes."""
+    return math.ceil(settings.max_tokens / settings.world_size)
+
+
+def matches(evaluation: Evaluation, settings: EvaluationSettings) -> bool:
+    """Whether an evaluation was made under these settings."""
+    return (
+        evaluation.split == settings.split
+        and evaluation.seq_len == settings.seq_len
+        and evaluation.batch_size == settings.batch_size
+        and evaluation.world_size == settings.world_size
+        and evaluation.num_tokens == num_targets(settings)
+    )
+
+
+def trusted(evaluations: Iterable[Evaluation], settings: EvaluationSettings) -> Evaluation | None:
+    """The judge's own measurement under these settings."""
+    return next((e for e in evaluations if e.name.startswith("trusted") and matches(e, settings)), None)
+
+
+def recipe_evaluations(local: Receipt) -> list[Evaluation]:
+    """The measurements that the local lane printed of its own model: in memory, and of the checkpoint it saved.
+
+    Empty where the program printed none (any program but a recipe with its own evaluation); a block that is incomplete
+    or does not parse is a ValueError that names the key.
+    """
+    summary = local.summary
+    if "eval_tokens" not in summary:
+        return []
+    evaluations = []
+    for name, key in ((IN_MEMORY, "memory_total_nats"), (RECIPE_CHECKPOINT, "checkpoint_total_nats")):
+        num_bytes = int(_value(summary, "eval_bytes").replace(",", ""))
+        total_nats = float(_value(summary, key))
+        evaluations.append(
+            Evaluation(
+                name=name,
+                split=_value(summary, "eval_split"),
+                seq_len=int(_value(summary, "eval_seq_len")),
+                batch_size=int(_value(summary, "eval_batch_size")),
+                world_size=1,  # the recipe evaluates on one rank, after its process group is gone
+                device=next((device for rank in local.ranks for device in rank.devices), "unknown"),
+                num_tokens=int(_value(summary, "eval_tokens").replace(",", "")),
+                num_bytes=num_bytes,
+                total_nats=total_nats.hex(),
+                val_bpb=bits_per_byte(total_nats, num_bytes).hex(),
+                seconds=0.0,
+            )
+        )
+    return evaluations
+
+
+def local_settings(local: Receipt | None) -> EvaluationSettings | None:
+    """The settings of the local lane's own measurement, or None where it made none."""
+    measured = recipe_evaluations(local) if local else []
+    if not measured:
+        return None
+    return EvaluationSettings(
+        split=measured[0].split,
+        max_tokens=measured[0].num_tokens,
+        seq_len=measured[0].seq_len,
+        batch_size=measured[0].batch_size,
+        world_size=measured[0].world_size,
+    )
+
+
+def wanted(profile: Profile, local: EvaluationSettings | None) -> list[tuple[str, EvaluationSettings]]:
+    """Every measurement that the judge makes, by name, each of different settings: official, public, local, between."""
+    start = local or profile.evaluation.public
+    named = [
+        (OFFICIAL_SETTINGS, profile.evaluation.official),
+        (PUBLIC_SETTINGS, profile.evaluation.public),
+        (LOCAL_SETTINGS, start),
+        *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.official)),
+    ]
+    unique: list[tuple[str, EvaluationSettings]] = []
+    for name, settings in named:
+        if settings not in [other for _, other in unique]:
+            unique.append((name, settings))
+    return unique
+
+
+def _value(summary: dict[str, str], key: str) -> str:
+    if key not in summary:
+        raise ValueError(f"the local lane's summary block has no line {key!r}; print it beside the other results")
+    return summary[key]

@@ -1,0 +1,96 @@
+"""Places in a submission's source that a finding can name: found in its syntax tree, mapped to the recipe."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scorer.artifact import Artifact
+from scorer.findings import Finding, finding
+
+
+class Source:
+    """The syntax tree of one train.py."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.artifact = artifact
+        self.tree = ast.parse(artifact.source)
+
+    def raise_at(self, code: str, message: str, line: int | None, **fields: Any) -> Finding:
+        """A finding of the trusted lane at a line of train.py, with its place in the recipe."""
+        place = self.artifact.place(line) if line is not None else None
+        return finding(code, message, place=place, artifact_line=line, lane="trusted", **fields)
+
+    def function(self, name: str) -> int | None:
+        """Line of a module-level function's `def`."""
+        return self._first(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
+
+    def save(self) -> int | None:
+        """Line of the first `torch.save(...)`."""
+        return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func) == "torch.save")
+
+    def training_branch(self) -> int | None:
+        """Line of the first read of `self.training`."""
+        return self._first(
+            lambda node: isinstance(node, ast.Attribute) and node.attr == "training" and isinstance(node.ctx, ast.Load)
+        )
+
+    def exit_handler(self) -> int | None:
+        """Line of the first `atexit.register(...)`."""
+        return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func).endswith("atexit.register"))
+
+    def descriptor_write(self) -> int | None:
+        """Line of the first `os.write(...)`, `os.fdopen(...)` or use of `/proc/self/fd`."""
+        return self._first(
+            lambda node: (
+                (isinstance(node, ast.Call) and _dotted(node.func) in ("os.write", "os.fdopen", "os.writev"))
+                or (isinstance(node, ast.Constant) and isinstance(node.value, str) and "/proc/self/fd" in node.value)
+            )
+        )
+
+    def class_line(self, name: str) -> int | None:
+        """Line of a class of this name."""
+        return self._first(lambda node: isinstance(node, ast.ClassDef) and node.name == name)
+
+    def kept(self, qualified: str) -> int | None:
+        """Line where a module's buffer, parameter or attribute is made: `register_buffer("name", ...)`, an assignment.
+
+        `qualified` is the dotted name in the model, its last part is looked for. Outside `__init__` counts first for an
+        attribute, since that is where it changes.
+        """
+        name = qualified.rpartition(".")[2]
+        registered = self._first(
+            lambda node: (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("register_buffer", "register_parameter")
+                and bool(node.args)
+                and isinstance(node.args[0], ast.Constant)
+                and node.args[0].value == name
+            )
+        )
+        if registered is not None:
+            return registered
+        lines = [
+            (function.name == "__init__", node.lineno)
+            for function in ast.walk(self.tree)
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store)
+        ]
+        return min(lines)[1] if lines else None
+
+    def _first(self, wanted: Callable[[ast.AST], bool]) -> int | None:
+        return min((node.lineno for node in self._nodes() if wanted(node)), default=None)
+
+    def _nodes(self) -> Iterator[Any]:
+        return (node for node in ast.walk(self.tree) if hasattr(node, "lineno"))
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return ""

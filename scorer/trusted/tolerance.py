@@ -1,0 +1,64 @@
+"""How far two logits that should be equal may be apart, from the dtype that the model computes in.
+
+    same input, same shape      nothing: the bits must be equal
+    other content, same shape   unit x largest |logit|: the same instructions ran over the compared rows
+    another shape               root mean square unit x that of the logits, largest 16 unit x largest |logit|:
+                                a matrix product may be cut into other blocks and add up in another order
+
+`unit` is the rounding of one operation, 2^-8 in bfloat16 and 2^-11 in float16; in float32, where rounding is below the
+order of summation, 64 roundings (2^-17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import torch
+
+UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-17}
+LARGEST_FACTOR = 16
+
+
+class Change(Enum):
+    """What differs between two runs whose logits are compared."""
+
+    NOTHING = "nothing"
+    CONTENT = "content"
+    SHAPE = "shape"
+
+
+def unit(dtypes: Iterable[str]) -> float:
+    """The rounding of the coarsest of these dtypes. Raises KeyError for one that is no model's."""
+    return max(UNITS[name] for name in dtypes)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far apart two logits are, and whether that is too far."""
+
+    largest: float
+    allowed: float
+    exceeded: bool
+    position: tuple[int, ...]  # of the largest difference, in the compared tensor
+
+    def __str__(self) -> str:
+        return f"largest change {self.largest:.3g}, allowed {self.allowed:.3g}"
+
+
+def compare(expected: torch.Tensor, found: torch.Tensor, change: Change, rounding: float) -> Difference:
+    """Compare two equally shaped, finite fp32 tensors of logits."""
+    apart = (expected - found).abs()
+    index = int(apart.argmax())
+    position = tuple(int(i) for i in torch.unravel_index(torch.tensor(index), apart.shape))
+    largest = float(apart.flatten()[index])
+    scale = float(expected.abs().max())
+    if change is Change.NOTHING:
+        return Difference(largest, 0.0, largest > 0.0, position)
+    if change is Change.CONTENT:
+        allowed = rounding * scale
+        return Difference(largest, allowed, largest > allowed, position)
+    allowed = LARGEST_FACTOR * rounding * scale
+    mean_square, allowed_mean_square = float(apart.square().mean()), rounding**2 * float(expected.square().mean())
+    return Difference(largest, allowed, largest > allowed or mean_square > allowed_mean_square, position)
