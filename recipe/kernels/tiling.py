@@ -16,8 +16,9 @@ def row_tiles(groups: int, rows: int, core: int, cores: int) -> list[tuple[int, 
     per_group = (rows + PARTITIONS - 1) // PARTITIONS
     while (groups * per_group) % cores != 0 and per_group < rows:
         per_group += 1
+    per_core = (groups * per_group + cores - 1) // cores
     tiles = []
-    for index in range(core * groups * per_group // cores, (core + 1) * groups * per_group // cores):
+    for index in range(core * per_core, min((core + 1) * per_core, groups * per_group)):
         part, group = index // groups, index % groups
         first = part * rows // per_group
         tiles.append((group, first, (part + 1) * rows // per_group - first))
