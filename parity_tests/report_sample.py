@@ -80,9 +80,9 @@ def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane,
     trusted = _receipt(Lane.TRUSTED).model_copy(
         update={
             "evaluations": [
-                _evaluation("trusted, own settings", "public_val", 32768, 128, 1.83421),
-                _evaluation("eval-public", "public_val", 32768, 128, 1.83421),
-                _evaluation("trusted, official", "private_val", 65536, 128, 1.84093),
+                _evaluation("trusted, public settings", "public_val", 32768, 128, 1.83421),
+                _evaluation("kit, eval-public", "public_val", 32768, 128, 1.83421),
+                _evaluation("trusted, official settings", "private_val", 65536, 128, 1.84093),
             ]
         }
     )

@@ -6,6 +6,7 @@ it returns and compute nothing. Nothing in it depends on the clock, the machine'
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,19 @@ from scorer.compare import Comparison
 from scorer.contest import Profile
 from scorer.findings import CODES, Finding, Severity
 from scorer.room.receipts import Lane, OperatorCall, Receipt, Site
+from scorer.trusted.settings import (
+    EVAL_PUBLIC,
+    LOCAL_SETTINGS,
+    OFFICIAL_SETTINGS,
+    PUBLIC_SETTINGS,
+    RECIPE_CHECKPOINT,
+    recipe_evaluations,
+)
 
 LANES = (Lane.LOCAL, Lane.ARTIFACT, Lane.TRUSTED, Lane.CONTROL, Lane.REHEARSAL)
 """Display order of lanes."""
 
-_ABSOLUTE = re.compile(r"(?<![\w./~-])/(?:[^\s:;,'\"=]+/)*([^\s:;,'\"=/]+)/?")
+_ABSOLUTE = re.compile(r"(?<![\w./~-])/(?:[^\s:;,'\"=/]+/)*([^\s:;,'\"=/]+)/?")
 
 
 @dataclass(frozen=True)
@@ -252,14 +261,19 @@ def _text(value: Any) -> str:
 
 def _headline(receipts: Mapping[Lane, Receipt]) -> tuple[tuple[str, str, str], ...]:
     """The numbers that a reader looks for first: each measurement, with the settings that make it a number."""
+    measured = [evaluation for lane in LANES if lane in receipts for evaluation in receipts[lane].evaluations]
+    if Lane.LOCAL in receipts:
+        with contextlib.suppress(ValueError):  # an incomplete block is a finding of the trusted lane
+            measured += recipe_evaluations(receipts[Lane.LOCAL])
     headline = []
-    for lane in LANES:
-        for evaluation in receipts[lane].evaluations if lane in receipts else []:
-            note = (
-                f"{evaluation.split}, {evaluation.num_tokens:,} tokens, context {evaluation.seq_len}, "
-                f"world {evaluation.world_size}"
-            )
-            headline.append((evaluation.name, f"{float.fromhex(evaluation.val_bpb):.5f}", note))
+    for name in (RECIPE_CHECKPOINT, LOCAL_SETTINGS, PUBLIC_SETTINGS, EVAL_PUBLIC, OFFICIAL_SETTINGS):
+        for evaluation in measured:
+            if evaluation.name == name:
+                note = (
+                    f"{evaluation.split}, {evaluation.num_tokens:,} tokens, context {evaluation.seq_len}, "
+                    f"world {evaluation.world_size}"
+                )
+                headline.append((name, f"{float.fromhex(evaluation.val_bpb):.5f}", note))
     return tuple(headline)
 
 
