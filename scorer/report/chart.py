@@ -70,7 +70,7 @@ def loss_chart(curves: Curves, name: str, width: float, height: float) -> str:
 
 def _draw_curves(axes: Axes, curves: Curves) -> None:
     for series in curves.series:
-        lone = {"marker": "o", "markersize": 4} if len(series.updates) == 1 else {}
+        lone: dict[str, Any] = {"marker": "o", "markersize": 4} if len(series.updates) == 1 else {}
         axes.plot(series.updates, series.losses, color=_COLOURS[series.lane], **_STYLES[series.lane], **lone)
     if curves.divergence is not None:
         axes.axvline(curves.divergence, color=_COLOURS["fail"], linewidth=1, linestyle=(0, (2, 2)), zorder=1)

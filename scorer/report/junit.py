@@ -7,6 +7,7 @@ inconclusive verdict adds an error, so that no CI takes it for a pass.
 from __future__ import annotations
 
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
+from junitparser.junitparser import FinalResult
 
 from scorer.findings import CODES
 from scorer.report.view import FindingView, View
@@ -40,14 +41,14 @@ def junit_xml(view: View) -> str:
         case.result = [Error(view.reason, "inconclusive")]
         suite.add_testcase(case)
         document.add_testsuite(suite)
-    document.update_statistics()
-    text: str = document.tostring().decode()
+    document.update_statistics()  # type: ignore[no-untyped-call]
+    text: str = document.tostring().decode()  # type: ignore[no-untyped-call]
     return text.rstrip("\n") + "\n"
 
 
 def _case(code: str, found: list[FindingView]) -> TestCase:
     case = TestCase(f"{code} {CODES[code].title}", code[:3])
-    failures = []
+    failures: list[FinalResult] = []
     for finding in found:
         if not finding.hard:
             continue

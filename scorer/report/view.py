@@ -295,7 +295,8 @@ def _curves(receipts: Mapping[Lane, Receipt], local: Receipt | None, candidate: 
         losses = tuple(sum(map(float.fromhex, u.losses)) / len(u.losses) for u in updates)
         if losses:
             series.append(Series(lane.value, tuple(u.update for u in updates), losses))
-    equal, different = [], []
+    equal: list[int] = []
+    different: list[int] = []
     if local and candidate and local is not candidate:
         left, right = _losses(local), _losses(candidate)
         for update in sorted(left.keys() | right.keys()):
@@ -402,11 +403,11 @@ def _operators(
     left, right = _census(local), _census(candidate)
     differing = []
     for key in sorted(left.keys() | right.keys()):
-        counts = tuple(census[key].count if key in census else 0 for census in (left, right))
+        here, there = left.get(key), right.get(key)
+        counts = (here.count if here else 0, there.count if there else 0)
         if counts[0] != counts[1]:
-            site = next((census[key].site for census in (left, right) if key in census and census[key].site), None)
-            place = artifact.place_of(site)
-            differing.append(OperatorView(*key, *counts, place=str(place) if place else ""))
+            place = artifact.place_of((here and here.site) or (there and there.site) or None)
+            differing.append(OperatorView(key[0], key[1], counts[0], counts[1], str(place or "")))
     return tuple(differing), len(left.keys() | right.keys())
 
 
