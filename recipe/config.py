@@ -12,9 +12,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import sys
+import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -26,10 +27,10 @@ class Config:
     """All knobs. Sizes count elements, times are seconds, learning rates are those of the flat part of the schedule."""
 
     # Machine and launch. The launch string is made from these, and the run refuses to start under another one.
-    device: str  # "neuron" or "cpu"
+    device: Literal["neuron", "cpu"]
     world_size: int  # ranks that torchrun starts
-    lnc: int  # physical cores per logical core, 1 or 2; kernels are specialised for it
-    dtype: str  # activations on the Neuron device: "bfloat16" or "float32" (a CPU always computes in float32)
+    lnc: Literal[1, 2]  # physical cores per logical core; kernels are specialised for it
+    dtype: Literal["bfloat16", "float32"]  # activations on the Neuron device (a CPU always computes in float32)
     seed: int
 
     # Model
@@ -42,11 +43,11 @@ class Config:
     norm_eps: float
     logit_softcap: float
 
-    # Which implementation each operation has: "nki" or "torch"
-    norm: str
-    rotary: str
-    mlp: str
-    loss: str
+    # Which implementation each operation has; NKI kernels need the Neuron device
+    norm: Literal["nki", "torch"]
+    rotary: Literal["nki", "torch"]
+    mlp: Literal["nki", "torch"]
+    loss: Literal["nki", "torch"]
     fused_attention: bool  # F.scaled_dot_product_attention, or the products written out
 
     # Batch, per update: world_size * micro_batches * batch_size * seq_len tokens
@@ -89,19 +90,34 @@ class Config:
         """Tokens that all ranks together see in one update."""
         return self.world_size * self.micro_batches * self.batch_size * self.seq_len
 
-
-# Knobs that take one of a few values.
-CHOICES: dict[str, tuple[object, ...]] = {
-    "device": ("neuron", "cpu"),
-    "lnc": (1, 2),
-    "dtype": ("bfloat16", "float32"),
-    "norm": ("nki", "torch"),
-    "rotary": ("nki", "torch"),
-    "mlp": ("nki", "torch"),
-    "loss": ("nki", "torch"),
-}
-# Whole-number knobs that may be zero; every other one must be at least 1.
-MAY_BE_ZERO = ("seed", "num_steps")
+    def __post_init__(self) -> None:
+        """Refuse values that no run can use: ValueError."""
+        for name, value in (
+            ("world_size", self.world_size),
+            ("vocab_size", self.vocab_size),
+            ("depth", self.depth),
+            ("width", self.width),
+            ("heads", self.heads),
+            ("mlp_ratio", self.mlp_ratio),
+            ("seq_len", self.seq_len),
+            ("batch_size", self.batch_size),
+            ("micro_batches", self.micro_batches),
+            ("eval_seq_len", self.eval_seq_len),
+            ("eval_batch_size", self.eval_batch_size),
+            ("eval_tokens", self.eval_tokens),
+        ):
+            if value < 1:
+                raise ValueError(f"knob {name!r} must be 1 or more, found {value}")
+        if self.num_steps < 0:
+            raise ValueError(f"knob 'num_steps' must be 0 or more, found {self.num_steps}")
+        if self.width % self.heads != 0 or self.width // self.heads % 2 != 0:
+            raise ValueError(f"knob 'heads' must cut width = {self.width} into even parts, found {self.heads}")
+        if self.warmup_fraction < 0.0 or self.cooldown_fraction < 0.0:
+            raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must be 0 or more")
+        if self.warmup_fraction + self.cooldown_fraction > 1.0:
+            raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
+        if self.device != "neuron" and "nki" in (self.norm, self.rotary, self.mlp, self.loss):
+            raise ValueError("knobs 'norm', 'rotary', 'mlp' and 'loss' must be 'torch' where 'device' is not 'neuron'")
 
 
 class ConfigError(ValueError):
@@ -184,11 +200,21 @@ def _parse_scalar(text: str, where: str) -> Any:
 
 def _typed(name: str, value: Any, where: str) -> Any:
     """The value in its field's type; a whole number will do for a float, nothing else is converted."""
-    kind = next(str(field.type) for field in dataclasses.fields(Config) if field.name == name)
-    if kind == "float" and type(value) is int:
+    kind = typing.get_type_hints(Config)[name]
+    if typing.get_origin(kind) is Literal:
+        choices = typing.get_args(kind)
+        if not any(type(choice) is type(value) and choice == value for choice in choices):
+            expected = ", ".join(map(repr, choices))
+            raise ConfigError(f"{where}: knob {name!r} must be one of {expected}, found {value!r}; correct the value")
+        return value
+    if kind is float and type(value) is int:
         return float(value)
-    if type(value).__name__ != kind:
-        raise ConfigError(f"{where}: knob {name!r} must be of type {kind}, found {value!r} ({type(value).__name__})")
+    if type(value) is not kind:
+        found = f"{value!r} of type {type(value).__name__}"
+        hint = "; write 1.0e-6, not 1e-6" if kind is float and type(value) is str else ""
+        raise ConfigError(
+            f"{where}: knob {name!r} must be of type {kind.__name__}, found {found}{hint}; correct the value"
+        )
     return value
 
 
@@ -197,26 +223,9 @@ def _build(path: Path, values: dict[str, tuple[Any, str]]) -> Config:
     missing = [name for name in required if name not in values]
     if missing:
         raise ConfigError(f"{path}: missing knob {', '.join(missing)}; add a line `{missing[0]}: VALUE`")
-    config = Config(**{name: value for name, (value, _) in values.items()})
-
-    def refuse(name: str, expected: str) -> ConfigError:
-        where = values[name][1] if name in values else f"{path}: (default)"
-        return ConfigError(f"{where}: knob {name!r} must be {expected}, found {getattr(config, name)!r}")
-
-    for field in dataclasses.fields(Config):
-        value = getattr(config, field.name)
-        if field.name in CHOICES:
-            if value not in CHOICES[field.name]:
-                raise refuse(field.name, "one of " + ", ".join(map(repr, CHOICES[field.name])))
-        elif type(value) is int and value < (0 if field.name in MAY_BE_ZERO else 1):
-            raise refuse(field.name, "0 or more" if field.name in MAY_BE_ZERO else "1 or more")
-        elif type(value) is float and not 0.0 <= value < float("inf"):
-            raise refuse(field.name, "a finite number, 0 or more")
-    if config.width % config.heads or config.head_dim % 2:
-        raise refuse("heads", f"a divisor of width = {config.width} that leaves heads of an even width")
-    for operation in ("norm", "rotary", "mlp", "loss"):
-        if getattr(config, operation) == "nki" and config.device != "neuron":
-            raise refuse(operation, f"'torch' on device {config.device!r}: NKI kernels run on neuron only")
-    if config.warmup_fraction + config.cooldown_fraction > 1.0:
-        raise refuse("cooldown_fraction", f"at most 1 - warmup_fraction = {1.0 - config.warmup_fraction}")
-    return config
+    try:
+        return Config(**{name: value for name, (value, _) in values.items()})
+    except ValueError as error:
+        # The message quotes the knobs at fault; say where each of them was set.
+        places = [f"{name!r} at {where}" for name, (_, where) in values.items() if f"{name!r}" in str(error)]
+        raise ConfigError(f"{path}: {error}; set: {', '.join(places)}") from error
