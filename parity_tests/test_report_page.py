@@ -10,6 +10,7 @@ import pytest
 from parity_tests import report_sample as sample
 from scorer.report.html import page
 from scorer.report.view import View, plain, view
+from scorer.room.receipts import Lane, Outcome
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +131,21 @@ def test_the_waterfall_starts_at_the_recipes_number_and_ends_at_the_official_one
         assert low < min(offset.start, offset.end)
         assert high > max(offset.start, offset.end)
         assert 0 <= offset.left <= offset.left + offset.width <= 100
+
+
+def test_a_lane_that_failed_shows_what_it_said_last_and_one_that_did_not_says_nothing(passing: View) -> None:
+    receipts = sample.sample_receipts()
+    died = {
+        "outcome": Outcome.FAILED,
+        "problem": "rank 1 was killed by SIGKILL",
+        "log_tail": ["/tmp/x/train.py says", "bye"],
+    }
+    receipts[Lane.ARTIFACT] = receipts[Lane.ARTIFACT].model_copy(update=died)
+    shown = view(sample.undecided(), receipts, sample.sample_artifact(), sample.sample_profile())
+    text = Reader(page(shown)).text
+    assert "rank 1 was killed by SIGKILL" in text
+    assert "…/train.py says\nbye" in text
+    assert passing.troubles == ()
 
 
 def test_text_of_the_submission_cannot_become_markup() -> None:

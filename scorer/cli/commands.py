@@ -278,7 +278,7 @@ def lane_local(
     kit_sha256: KitHash = None,
     cold: Cold = False,
 ) -> int:
-    """Run the recipe as its author does; leaves receipt.json, the log and the checkpoint.
+    """Run the recipe as its author does; leaves receipt.json, log.txt and the checkpoint (out/final.pt).
 
     Example:
 
@@ -302,7 +302,7 @@ def lane_artifact(
     kit_sha256: KitHash = None,
     cold: Cold = False,
 ) -> int:
-    """Run the built bytes by their launch string in a clean room; leaves receipt.json, the log and the checkpoint.
+    """Run the built bytes by their launch string in a clean room; leaves receipt.json, log.txt and the checkpoint (out/final.pt).
 
     Example:
 
@@ -414,7 +414,7 @@ def _strict(profile: Profile) -> Profile:
 
 
 def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Receipt:
-    receipt = runs.run_lanes(bench, [spec])[spec.lane]
+    receipt = runs.run_one(bench, spec, directory.staging)
     receipt_files.write(receipt, directory.staging / "receipt.json")
     directory.commit()
     return receipt

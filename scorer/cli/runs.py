@@ -138,22 +138,25 @@ def control_lane(bench: Bench, artifact: Artifact, plan: LaunchPlan, caches: str
 
 def run_lanes(bench: Bench, specs: Sequence[LaneSpec]) -> dict[Lane, Receipt]:
     """Run lanes concurrently; each keeps its checkpoint and log under `keep/LANE`. The first error ends all of them."""
-
-    def run(spec: LaneSpec) -> Receipt:
-        name = spec.lane.value
-        receipt = run_lane(spec, bench.profile, bench.kit, bench.keep / name, bench.progress.start(name))
-        updates = len(receipt.ranks[0].updates) if receipt.ranks else 0
-        bench.progress.end(name, f"{receipt.outcome.value}, {updates} updates", receipt.outcome is Outcome.COMPLETE)
-        return receipt
-
     with ThreadPoolExecutor(len(specs), thread_name_prefix="lane") as pool:
-        futures: dict[Lane, Future[Receipt]] = {spec.lane: pool.submit(run, spec) for spec in specs}
+        futures: dict[Lane, Future[Receipt]] = {
+            spec.lane: pool.submit(run_one, bench, spec, bench.keep / spec.lane.value) for spec in specs
+        }
         done, running = wait(futures.values(), return_when=FIRST_EXCEPTION)
         if running:  # one lane cannot go on: the others' work would be thrown away
             stop_all()
             for future in done:
                 future.result()
     return {lane: future.result() for lane, future in futures.items()}
+
+
+def run_one(bench: Bench, spec: LaneSpec, keep: Path) -> Receipt:
+    """Run one lane, telling of its progress; `keep` receives its checkpoint and log."""
+    name = spec.lane.value
+    receipt = run_lane(spec, bench.profile, bench.kit, keep, bench.progress.start(name))
+    updates = len(receipt.ranks[0].updates) if receipt.ranks else 0
+    bench.progress.end(name, f"{receipt.outcome.value}, {updates} updates", receipt.outcome is Outcome.COMPLETE)
+    return receipt
 
 
 def trusted(bench: Bench, artifact: Artifact, run: Receipt, local: Receipt | None) -> dict[Lane, Receipt]:

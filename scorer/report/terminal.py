@@ -28,6 +28,9 @@ def print_view(view: View, console: Console) -> None:
         banner.append_text(_line(view.first))
         banner.append(f"\n{view.first.remedy}", style="dim")
     console.print(Panel(banner, border_style=style, box=box.ROUNDED, title=view.contest_name, title_align="left"))
+    for trouble in view.troubles:
+        console.print(Text(f"{trouble.lane} lane {trouble.outcome}: {trouble.problem}", style="red"))
+        console.print(Padding(Text("\n".join(trouble.log), style="dim"), (0, 0, 0, 4)))
     console.print(_lanes(view))
     if view.offsets:
         console.print(_offsets(view))

@@ -16,7 +16,7 @@ from scorer.artifact import Artifact
 from scorer.compare import Comparison
 from scorer.contest import Profile
 from scorer.findings import CODES, Finding, Severity
-from scorer.room.receipts import Lane, OperatorCall, Receipt, Site
+from scorer.room.receipts import Lane, OperatorCall, Outcome, Receipt, Site
 from scorer.trusted.settings import (
     EVAL_PUBLIC,
     LOCAL_SETTINGS,
@@ -29,6 +29,7 @@ from scorer.trusted.settings import (
 LANES = (Lane.LOCAL, Lane.ARTIFACT, Lane.TRUSTED, Lane.CONTROL, Lane.REHEARSAL)
 """Display order of lanes."""
 
+_LOG_LINES = 15
 _ABSOLUTE = re.compile(r"(?<![\w./~-])/(?:[^\s:;,'\"=/]+/)*([^\s:;,'\"=/]+)/?")
 
 
@@ -150,6 +151,16 @@ class KnobView:
 
 
 @dataclass(frozen=True)
+class TroubleView:
+    """A lane that did not end well: what went wrong, and the last lines that it printed."""
+
+    lane: str
+    outcome: str
+    problem: str
+    log: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class View:
     """Everything a report shows."""
 
@@ -164,7 +175,7 @@ class View:
     headline: tuple[tuple[str, str, str], ...]  # (label, value, note)
     first: FindingView | None
     findings: tuple[FindingView, ...]  # the most telling first
-    lanes: tuple[str, ...]
+    troubles: tuple[TroubleView, ...]
     rows: tuple[RowView, ...]
     curves: Curves
     offsets: tuple[OffsetView, ...]
@@ -206,7 +217,7 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
         headline=_headline(receipts),
         first=shown[0] if shown and comparison.verdict != "pass" else None,
         findings=tuple(shown),
-        lanes=tuple(lane.value for lane in LANES if lane in receipts),
+        troubles=_troubles(receipts),
         rows=_rows(comparison, receipts),
         curves=_curves(receipts, local, candidate),
         offsets=offsets,
@@ -275,6 +286,19 @@ def _headline(receipts: Mapping[Lane, Receipt]) -> tuple[tuple[str, str, str], .
                 )
                 headline.append((name, f"{float.fromhex(evaluation.val_bpb):.5f}", note))
     return tuple(headline)
+
+
+def _troubles(receipts: Mapping[Lane, Receipt]) -> tuple[TroubleView, ...]:
+    return tuple(
+        TroubleView(
+            lane=lane.value,
+            outcome=receipt.outcome.value,
+            problem=plain(receipt.problem or f"exit code {receipt.exit_code}"),
+            log=tuple(plain(line) for line in receipt.log_tail[-_LOG_LINES:]),
+        )
+        for lane in LANES
+        if (receipt := receipts.get(lane)) and receipt.outcome is not Outcome.COMPLETE
+    )
 
 
 def _rows(comparison: Comparison, receipts: Mapping[Lane, Receipt]) -> tuple[RowView, ...]:
@@ -457,9 +481,10 @@ def _environment(local: Receipt | None, candidate: Receipt | None, profile: Prof
     rows = []
     for name in sorted(left.keys() | right.keys()):
         matters = next((what for pattern, what in profile.environment.matters.items() if _matches(name, pattern)), "")
-        owned = any(_matches(name, pattern) for pattern in profile.environment.launcher_owned)
+        launcher = any(_matches(name, pattern) for pattern in profile.environment.launcher_owned)
+        harness = any(_matches(name, pattern) for pattern in profile.environment.harness_owned)
         here, there = (plain(side[name]) if name in side else "unset" for side in (left, right))
-        if not owned and (matters or here != there):
+        if not launcher and (here != there or (matters and not harness)):
             rows.append(EnvironmentView(name, here, there, here == there, matters))
     return tuple(sorted(rows, key=lambda row: (row.agree, not row.matters, row.name)))
 
