@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .memory import host_of, on_device, place, storage_over
+from .memory import DEVICE_TYPE, host_of, on_device, place, storage_over
 
 
 def kernels() -> dict[str, Callable[..., Any]]:
@@ -17,6 +17,7 @@ def kernels() -> dict[str, Callable[..., Any]]:
         "empty_strided": _empty_strided,
         "copy_": _copy_,
         "_copy_from": _copy_from,
+        "_to_copy": _to_copy,
         "_local_scalar_dense": _local_scalar_dense,
         "set_.source_Storage": _set_to_storage,
         "set_": _set_to_nothing,
@@ -63,6 +64,24 @@ def _copy_(self: torch.Tensor, source: torch.Tensor, non_blocking: bool = False)
 def _copy_from(self: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
     _bytes_of(target).copy_(_bytes_of(self))
     return target
+
+
+def _to_copy(
+    self: torch.Tensor,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    to_device = device is None or device.type == DEVICE_TYPE
+    _check(device if to_device else None, pin_memory)
+    copy = torch.ops.aten._to_copy.default(
+        host_of(self), dtype=dtype, layout=layout, device=None if to_device else device, memory_format=memory_format
+    )
+    return on_device(copy) if to_device else copy
 
 
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:

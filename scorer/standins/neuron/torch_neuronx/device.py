@@ -14,10 +14,10 @@ from .neuron import NeuronModule
 def register() -> None:
     """Register everything, once per process."""
     _setup_privateuseone_for_python_backend(rename="neuron", backend_module=NeuronModule())
-    from . import autocast, compiler, distributed, operators
-
+    from . import autocast, compiler, distributed, operators, randomness
 
     operators.register()
+    randomness.register()
     distributed.register()
     compiler.register()
     autocast.register()

@@ -51,27 +51,27 @@ class NeuronModule:
 
     def manual_seed(self, seed: int) -> None:
         """Seed the device's generator."""
-        randomness.generator.manual_seed(seed)
+        randomness.default.manual_seed(seed)
 
     def manual_seed_all(self, seed: int) -> None:
         """Seed the generators of all devices."""
-        randomness.generator.manual_seed(seed)
+        randomness.default.manual_seed(seed)
 
     def seed(self) -> None:
         """Seed the device's generator from the operating system."""
-        randomness.generator.seed()
+        randomness.default.seed()
 
     def initial_seed(self) -> int:
         """The seed in use."""
-        return randomness.generator.initial_seed()
+        return randomness.default.initial_seed()
 
     def get_rng_state(self, device: Any = "neuron") -> torch.Tensor:
         """The state of the device's generator, a CPU byte tensor."""
-        return randomness.generator.get_state()
+        return randomness.default.get_state()
 
     def set_rng_state(self, new_state: torch.Tensor, device: Any = "neuron") -> None:
         """Put the device's generator into `new_state`."""
-        randomness.generator.set_state(new_state)
+        randomness.default.set_state(new_state)
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         """Types that ``torch.autocast("neuron")`` accepts."""

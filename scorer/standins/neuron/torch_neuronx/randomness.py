@@ -1,43 +1,85 @@
-"""Random numbers of the device: a generator of its own, the CPU's algorithm, so one seed gives the same numbers on both."""
+"""Random numbers of the device: generators of its own with the CPU's algorithm, so one seed gives the same numbers on both."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-generator = torch.Generator()
+from .memory import DEVICE_TYPE
+
+_TorchGenerator = torch._C.Generator
+_device_generators: weakref.WeakValueDictionary[int, NeuronGenerator] = weakref.WeakValueDictionary()
+
+
+class NeuronGenerator(torch._C.Generator):
+    """A generator whose device is neuron."""
+
+    def __init__(self) -> None:
+        _device_generators[self._cdata] = self  # the handle is all that an operator sees of its generator
+
+    @property
+    def device(self) -> torch.device:
+        """The device, neuron:0."""
+        return torch.device(DEVICE_TYPE, 0)
+
+
+class _AnyGenerator(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _TorchGenerator)
+
+
+class Generator(metaclass=_AnyGenerator):
+    """``torch.Generator``, which a Python backend cannot teach its device otherwise."""
+
+    def __new__(cls, device: Any = "cpu") -> torch._C.Generator:  # type: ignore[misc]
+        """A new generator of `device`."""
+        return NeuronGenerator() if torch.device(device).type == DEVICE_TYPE else _TorchGenerator(device)
+
+
+default = NeuronGenerator()
 """The device's default generator; ``torch.manual_seed`` seeds it too."""
 
 
+def register() -> None:
+    """Let ``torch.Generator(device="neuron")`` make generators of the device."""
+    torch.Generator = Generator  # type: ignore[misc,assignment]
+
+
 def with_device_generator(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """`operator`, drawing from the device's generator unless the caller passes one."""
-    place = next(i for i, a in enumerate(operator._schema.arguments) if a.name == "generator")
-    keyword_only = operator._schema.arguments[place].kwarg_only
+    """`operator`, drawing from the device's default generator unless the caller passes one of the device."""
+    place = next(i for i, argument in enumerate(operator._schema.arguments) if argument.name == "generator")
 
     def compute(*args: Any, **kwargs: Any) -> Any:
-        if keyword_only or len(args) <= place:
-            if kwargs.get("generator") is None:
-                kwargs["generator"] = generator
-        elif args[place] is None:
-            args = (*args[:place], generator, *args[place + 1 :])
+        if len(args) > place:
+            return operator(*args[:place], _checked(args[place]), *args[place + 1 :], **kwargs)
+        kwargs["generator"] = _checked(kwargs.get("generator"))
         return operator(*args, **kwargs)
 
     return compute
 
 
+def _checked(generator: torch._C.Generator | None) -> torch._C.Generator:
+    if generator is None:
+        return default
+    if generator._cdata not in _device_generators:
+        raise RuntimeError(f"Expected a 'neuron' device type for generator but found '{generator.device.type}'")
+    return generator
+
+
 def with_device_state(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """`operator`, which takes no generator, drawing from the device's one: the CPU's default generator lends its place for the call."""
+    """`operator`, which takes no generator, drawing from the device's one: it takes the place of the CPU's for the call."""
 
     def compute(*args: Any, **kwargs: Any) -> Any:
-        default = torch.default_generator
-        kept = default.get_state()
-        default.set_state(generator.get_state())
+        host = torch.default_generator
+        kept = host.get_state()
+        host.set_state(default.get_state())
         try:
             return operator(*args, **kwargs)
         finally:
-            generator.set_state(default.get_state())
-            default.set_state(kept)
+            default.set_state(host.get_state())
+            host.set_state(kept)
 
     return compute
