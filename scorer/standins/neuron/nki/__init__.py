@@ -1,8 +1,9 @@
 """A stand-in for AWS's Neuron Kernel Interface (NKI) that runs kernels on a CPU with NumPy.
 
-It stands in where the real `nki` cannot be imported, and says so: `STAND_IN` is True and the version ends in "+standin". It computes what the
-instructions compute (fp32 inside, rounded to the destination at each) and enforces Trn2's limits; it models no time,
-no engines running side by side, no scheduling. It is stricter than the compiler where the documentation leaves a choice.
+It stands in where the real `nki` cannot be imported, and says so: `STAND_IN` is True and the version ends in
+"+standin". It computes what the instructions compute (fp32 inside, rounded to the destination at each) and enforces
+Trn2's limits; it models no time, no engines running side by side, no scheduling. It is stricter than the compiler
+where the documentation leaves a choice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Operators: the tokens `nl.add`, `nl.exp`, ... and what the engines compute for them.
 
-One token may be an ALU operator (Vector and GpSimd), an activation function (Scalar), or both, as `nl.square` is. An instruction asks the token
-for the role that it needs; a token without it is refused with the list of those that have it.
+One token may be an ALU operator (Vector and GpSimd), an activation function (Scalar), or both, as `nl.square` is. An
+instruction asks the token for the role that it needs; a token without it is refused with the list of those that have
+it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 from ._dtypes import Array
 from ._errors import refuse
 
-Float = NDArray[np.float32]
+Float = NDArray[Any]  # fp32; NumPy's stubs widen most fp32 expressions, so the type is not stated
 
 
 @dataclass(frozen=True)
 class Activation:
-    """A function of the Scalar engine's table, and the closed range `low <= |x| or x <= high` in which the table is valid."""
+    """A function of the Scalar engine's table, and the closed range [low, high] in which the table is valid."""
 
-    compute: Callable[[Float], Float]
+    compute: Callable[..., Float]
     low: float | None = None
     high: float | None = None
     magnitude: bool = False  # the range is of |x|
@@ -47,7 +48,8 @@ class Operator:
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
-            f"nl.{self.name}(...) as a function is experimental in NKI and not in the stand-in; pass nl.{self.name} as op= to an "
+            f"nl.{self.name}(...) as a function is experimental in NKI and not in the stand-in; pass nl.{self.name} "
+            "as op= to an "
             "nki.isa instruction"
         )
 
@@ -58,7 +60,7 @@ class Operator:
 
 
 def _vectorize(function: Callable[[float], float]) -> Callable[[Float], Float]:
-    element = np.frompyfunc(function, 1, 1)
+    element: Any = np.frompyfunc(function, 1, 1)
 
     def compute(x: Float) -> Float:
         result: Float = element(x.astype(np.float64)).astype(np.float32)
@@ -78,7 +80,7 @@ _HALF = np.float32(0.5)
 
 
 def _sigmoid(x: Float) -> Float:
-    result: Float = _HALF * (np.tanh(_HALF * x) + _ONE)
+    result: Float = _ONE / (_ONE + np.exp(-x))
     return result
 
 
@@ -211,7 +213,8 @@ OPERATORS: dict[str, Operator] = {
         # not on Trn2
         _trn3("abs_max"),
         _trn3("abs_min"),
-        # tokens without a role in the instructions above: the Trn2 compiler refuses the first three, the others belong to single instructions
+        # tokens without a role in the instructions above: the Trn2 compiler refuses the first three, the others belong
+        # to single instructions
         Operator("divide"),
         Operator("fmod"),
         Operator("mod"),
@@ -249,13 +252,19 @@ def reduction(op: Any, operand: str = "reduce_op", allowed: tuple[str, ...] = ()
     return found
 
 
-def activate(op: Operator, x: Float) -> Float:
-    """The activation function of `op` at `x` (fp32). Values outside the table's range, NaN included, are refused."""
+def activate(op: Operator, x: Float, out: Float | None = None) -> Float:
+    """The activation function of `op` at `x` (fp32), written to `out` if the function can do that.
+
+    Values outside the table's range, NaN included, are refused.
+    """
     table = op.activation
     if table is None:
         refuse(f"{op!r} is no activation function; expected one of nl.{', nl.'.join(ACTIVATIONS)}", "op")
     if table.high is not None:
         _check_domain(op, table, np.abs(x) if table.magnitude else x)
+    if out is not None and isinstance(table.compute, np.ufunc):
+        result: Float = table.compute(x, out=out)
+        return result
     return table.compute(x)
 
 

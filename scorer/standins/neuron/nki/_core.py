@@ -1,7 +1,7 @@
 """The state of one launch: which core runs, what its SBUF and PSUM hold, its accumulator registers.
 
-One `Launch` per kernel call, one `Core` per NeuronCore of it. Threads do not share a launch (autograd may run a backward
-kernel on a thread of its own), so the running core is kept per thread.
+One `Launch` per kernel call, one `Core` per NeuronCore of it. Threads do not share a launch (autograd may run a
+backward kernel on a thread of its own), so the running core is kept per thread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import refuse
+from ._errors import NkiValidationError, refuse
 
 if TYPE_CHECKING:
     from ._storage import Storage
@@ -46,11 +46,12 @@ class Core:
         self.vector_registers = Accumulators("Vector")
 
     def reserve_sbuf(self, partition_bytes: int, name: str) -> None:
-        """Counts a new tile of `partition_bytes` bytes per partition; a tile counts for as long as the kernel can reach it."""
+        """Counts a new tile of `partition_bytes` bytes per partition, for as long as the kernel can reach it."""
         if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
             refuse(
                 f"SBUF overflow: tile {name!r} needs {partition_bytes} bytes per partition, {self.sbuf_used} of "
-                f"{SBUF_PARTITION_BYTES} are held by live tiles; use smaller tiles, or drop references to tiles no longer needed"
+                f"{SBUF_PARTITION_BYTES} are held by live tiles; use smaller tiles, or drop references to tiles no "
+                "longer needed"
             )
         self.sbuf_used += partition_bytes
 
@@ -59,7 +60,7 @@ class Core:
         self.sbuf_used -= partition_bytes
 
     def reserve_psum(self, partition_bytes: int, name: str) -> tuple[int, int]:
-        """Places a tile and returns (first bank, banks). Up to 2 KiB share a bank with others; more takes whole banks."""
+        """Places a tile: (first bank, banks). Up to 2 KiB share a bank with others; more takes whole banks."""
         banks = -(-partition_bytes // PSUM_BANK_BYTES)
         if banks > PSUM_BANKS:
             refuse(
@@ -72,8 +73,9 @@ class Core:
                 for bank in range(first, first + banks):
                     self.bank_used[bank] += share
                 return first, banks
-        refuse(
-            f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; bytes in use per "
+        raise NkiValidationError(
+            f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; "
+            "bytes in use per "
             f"bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop references to the PSUM tiles"
         )
 
@@ -85,10 +87,11 @@ class Core:
 
 
 class Accumulators:
-    """128 fp32 registers of one engine, one per partition, in which reductions accumulate from instruction to instruction.
+    """128 fp32 registers of one engine, one per partition, in which reductions accumulate from instruction to
+    instruction.
 
-    They hold something only between a `reset`, `reset_reduce` or `load_reduce` and the next instruction of the engine that is idle or
-    has another reduction: the hardware may overwrite them then, so the stand-in forgets them.
+    They hold something only between a `reset`, `reset_reduce` or `load_reduce` and the next instruction of the engine
+    that is idle or has another reduction: the hardware may overwrite them then, so the stand-in forgets them.
     """
 
     def __init__(self, engine: str) -> None:
@@ -111,7 +114,8 @@ class Accumulators:
         held = self._read(values.shape[0])
         if reduction is not self._reduction:
             refuse(
-                f"{self._engine} registers hold a {self._reduction} reduction, this instruction continues with {reduction}; start "
+                f"{self._engine} registers hold a {self._reduction} reduction, this instruction continues with "
+                f"{reduction}; start "
                 "with reduce_cmd=reset_reduce",
                 "reduce_op",
             )
@@ -124,13 +128,15 @@ class Accumulators:
     def _read(self, partitions: int) -> NDArray[np.float32]:
         if self._values is None:
             refuse(
-                f"the {self._engine} engine's accumulator registers hold nothing: not started with reduce_cmd=reset_reduce, or an "
+                f"the {self._engine} engine's accumulator registers hold nothing: not started with "
+                "reduce_cmd=reset_reduce, or an "
                 "instruction in between (idle included) may have overwritten them",
                 "reduce_cmd",
             )
         if self._values.shape[0] != partitions:
             refuse(
-                f"the {self._engine} engine's accumulator registers were started over {self._values.shape[0]} partitions, "
+                f"the {self._engine} engine's accumulator registers were started over {self._values.shape[0]} "
+                "partitions, "
                 f"this instruction uses {partitions}",
                 "reduce_cmd",
             )

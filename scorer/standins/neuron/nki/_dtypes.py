@@ -1,8 +1,8 @@
 """Element types of Trn2 and the conversions between them.
 
-An element type is a NumPy dtype (bf16 and fp8 come from ml_dtypes), so `tensor.dtype` and `array.dtype` compare equal. Conversions
-are those of the hardware: anything to fp32 on the way in, round-to-nearest-even to the destination on the way out,
-float to integer saturating.
+An element type is a NumPy dtype (bf16 and fp8 come from ml_dtypes), so `tensor.dtype` and `array.dtype` compare equal.
+Conversions are those of the hardware: anything to fp32 on the way in, round-to-nearest-even to the destination on the
+way out, float to integer saturating.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import refuse
+from ._errors import NkiValidationError, refuse
 
 Array = NDArray[Any]
 Dtype = np.dtype[Any]
@@ -49,6 +49,7 @@ SUPPORTED = {
 }
 FLOATS = frozenset({float32, bfloat16, float16, float8_e4m3, float8_e4m3fn, float8_e5m2})
 INTEGERS = frozenset({int8, int16, int32, uint8, uint16, uint32})
+_TYPES = frozenset(SUPPORTED.values())
 FP8 = frozenset({float8_e4m3, float8_e4m3fn, float8_e5m2})
 
 FP32_MIN = float(np.finfo(np.float32).min)
@@ -60,18 +61,16 @@ _POISON_INTEGER = 4
 
 def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
     """The element type that `value` names: an `nl` dtype, a tensor's dtype, a NumPy scalar type or dtype, or a name."""
+    found: Dtype | None = None
     if isinstance(value, str):
         found = SUPPORTED.get(value)
-        if found is not None:
-            return found
-    else:
-        try:
-            dtype = np.dtype(value)
-        except TypeError:
-            dtype = None
-        if dtype is not None and dtype.isnative and dtype in SUPPORTED.values():
-            return dtype
-    refuse(f"{value!r} is no element type of Trn2; expected one of nl.{', nl.'.join(SUPPORTED)}", operand)
+    elif isinstance(value, (type, np.dtype)):
+        found = np.dtype(value)
+    if found in _TYPES:
+        return found
+    raise NkiValidationError(
+        f"{value!r} is no element type of Trn2; expected one of nl.{', nl.'.join(SUPPORTED)}", operand
+    )
 
 
 def poison(array: Array) -> None:
@@ -90,10 +89,12 @@ def to_float32(array: Array, operand: str) -> NDArray[np.float32]:
     if dtype is float32:
         return array
     result: NDArray[np.float32] = array.astype(np.float32)
-    if (dtype == int32 or dtype == uint32) and not np.array_equal(result.astype(np.float64), array):
-        worst = array[result.astype(np.float64) != array].flat[0]
+    if dtype in (int32, uint32) and (array.max() > _EXACT_INTEGER or array.min() < -_EXACT_INTEGER):
+        changed = array[result.astype(np.float64) != array]
+        if not changed.size:
+            return result
         refuse(
-            f"{dtype} value {worst} changes on its way through fp32, in which this instruction computes "
+            f"{dtype} value {changed.flat[0]} changes on its way through fp32, in which this instruction computes "
             f"(exact up to 2^24 = {_EXACT_INTEGER}); use bitvec operators or tensor_tensor on int32 operands",
             operand,
         )
@@ -101,16 +102,17 @@ def to_float32(array: Array, operand: str) -> NDArray[np.float32]:
 
 
 def assign(target: Array, values: Array) -> None:
-    """Writes `values` (same shape) into `target`, rounded to its type: RNE; to integers RNE and saturating, NaN to 0."""
+    """Writes `values` (same shape) into `target`, rounded to its type: RNE; integers saturate, NaN becomes 0."""
     dtype = target.dtype
-    if dtype == values.dtype:
+    if dtype == values.dtype or values.dtype == bool_:
         target[...] = values
     elif dtype in INTEGERS:
         target[...] = saturate(values, dtype)
     else:
-        if dtype is float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
+        if dtype == float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
             refuse(
-                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and would become "
+                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and "
+                "would become "
                 "inf; scale or clamp before the cast",
                 "dst",
             )
@@ -120,12 +122,16 @@ def assign(target: Array, values: Array) -> None:
 def saturate(values: Array, dtype: Dtype) -> Array:
     """`values` rounded to nearest even, clamped to the range of the integer type `dtype`, NaN to 0."""
     limits = np.iinfo(dtype)
-    if values.dtype.kind in "iub":
+    if values.dtype.kind in "iu":
         return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
-    wide = np.nan_to_num(
-        np.rint(values.astype(np.float64)), nan=0.0, posinf=float(limits.max), neginf=float(limits.min)
-    )
-    return np.clip(wide, float(limits.min), float(limits.max)).astype(np.int64).astype(dtype)
+    # fp32 cannot express the bounds of int32.
+    rounded = np.rint(values if dtype.itemsize < 4 else values.astype(np.float64))
+    np.clip(rounded, limits.min, limits.max, out=rounded)
+    missing = np.isnan(rounded)
+    if missing.any():
+        rounded[missing] = 0.0
+    result: Array = rounded.astype(dtype)
+    return result
 
 
 def _largest(values: Array) -> float:

@@ -1,7 +1,7 @@
 """Errors: what the checks raise, and how a check learns which kernel line it was tripped by.
 
-A check knows the operand, the shape and the limit, not the kernel that called it. So it raises with those alone, which costs
-the fast path nothing, and `Kernel.__call__` adds instruction and source line from the traceback (`locate`).
+A check knows the operand, the shape and the limit, not the kernel that called it. So it raises with those alone, which
+costs the fast path nothing, and `Kernel.__call__` adds instruction and source line from the traceback (`locate`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ _PACKAGE = __name__.rpartition(".")[0]
 class NkiValidationError(Exception):
     """A kernel, or the way it was launched, breaks a rule of NKI or a limit of Trn2.
 
-    Attributes: `instruction` (`"nki.isa.activation"`, None outside any), `operand` (parameter name, None if it is not about
-    one), `kernel` (name of the launched kernel), `file` and `line` (of the kernel's source), each None until it is known.
+    Attributes: `instruction` (`"nki.isa.activation"`, None outside any), `operand` (parameter name, None if it is not
+    about one), `kernel` (name of the launched kernel), `file` and `line` (of the kernel's source), each None until it
+    is known.
     """
 
     def __init__(self, message: str, operand: str | None = None) -> None:
@@ -72,7 +73,7 @@ _BINDING = re.compile(
 def from_binding(
     error: TypeError, traceback: TracebackType | None, instructions: frozenset[str]
 ) -> NkiValidationError | None:
-    """The validation error for a call whose arguments do not fit an instruction's signature (`mask=`, `dtype=`, a typo).
+    """The validation error for a call that does not fit an instruction's signature (`mask=`, `dtype=`, a typo).
 
     Python raises such a `TypeError` in the caller's own frame, before the instruction runs. Any other one gives None.
     """

@@ -1,6 +1,7 @@
 """Launch arguments of other array libraries: what counts as a tensor, and how it becomes a NumPy array without a copy.
 
-NumPy and torch CPU tensors are built in; torch is not imported for it. The stand-in `torch_neuronx` registers its device tensors.
+NumPy and torch CPU tensors are built in; torch is not imported for it. The stand-in `torch_neuronx` registers its
+device tensors.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Framework(Protocol):
         """Whether `value` is one of its tensors."""
 
     def to_numpy(self, value: Any) -> Array:
-        """The tensor's memory as a NumPy array (bf16 and fp8 with ml_dtypes types); shared, not copied, if it is contiguous."""
+        """The tensor's memory as a NumPy array, not copied; bf16 and fp8 with the types of ml_dtypes."""
 
     def from_numpy(self, array: Array, like: Any) -> Any:
         """A tensor over the memory of `array`, on the device of `like`, an argument of the same launch."""
@@ -51,7 +52,8 @@ class _Torch:
         torch = sys.modules["torch"]
         if value.device.type != "cpu":
             refuse(
-                f"a tensor on device {value.device} cannot be launched on; expected cpu (or neuron, with torch_neuronx imported)"
+                f"a tensor on device {value.device} cannot be launched on; expected cpu (or neuron, with "
+                "torch_neuronx imported)"
             )
         carrier = _carriers(torch).get(value.dtype)
         value = value.detach()
@@ -63,7 +65,7 @@ class _Torch:
 
     def from_numpy(self, array: Array, like: Any) -> Any:
         torch = sys.modules["torch"]
-        for torch_dtype, (bits, dtype) in _carriers(torch).items():
+        for torch_dtype, (_, dtype) in _carriers(torch).items():
             if array.dtype == dtype:
                 return torch.from_numpy(array.view(f"u{array.itemsize}")).view(torch_dtype)
         return torch.from_numpy(array)
@@ -100,9 +102,10 @@ def framework_of(value: Any) -> Framework | None:
 
 @dataclass(frozen=True)
 class Argument:
-    """A tensor argument of a launch: the caller's object, its library, the memory that the kernel works on."""
+    """A tensor argument: its name, the caller's object, its library, the memory that the kernel works on."""
 
+    name: str
     value: Any
     framework: Framework
     array: Array
-    copied: bool  # not contiguous: the kernel works on a copy, so it must not write to it
+    writable: bool  # False where the caller's memory is read-only, or not contiguous so that the kernel works on a copy

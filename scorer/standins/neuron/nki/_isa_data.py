@@ -10,13 +10,14 @@ import numpy as np
 from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
 from ._enums import choose, dge_mode, engine, oob_mode
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, only_sbuf, read, read_float32, target, tensor, write
+from ._operands import DONE, Instruction, fit, only_sbuf, read, target, write
 from ._storage import Buffer
-from ._tensor import QUADRANT, NkiTensor
+from ._tensor import NkiTensor
 
 _TRANSPOSES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 _MEMSET_RANK = 5
+_PATTERN_RANK = 4
 
 
 def dma_copy(
@@ -41,6 +42,13 @@ def dma_copy(
     _check_dma(priority, dge_mode, engine, source.dtype == array.dtype)
     if source.shape != array.shape:
         source = source.reshape(array.shape)
+    if not dst._storage.writable:
+        refuse(
+            f"{dst._storage.name} is not contiguous or read-only memory of the caller, so the kernel works on a "
+            "copy and cannot write it "
+            "in place; pass a contiguous, writable tensor",
+            "dst",
+        )
     if source.dtype == array.dtype:
         array[...] = source
     else:
@@ -59,7 +67,7 @@ def dma_transpose(
     oob_mode: Any = oob_mode.error,
     name: str | None = None,
 ) -> Instruction:
-    """Reverses `src` (HBM or SBUF) into `dst` (SBUF): axes (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank; same type, exact shape."""
+    """Transposes `src` (HBM or SBUF) into `dst` (SBUF), same type: axes (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
     source = _dma_source(src, dst)
     order = _TRANSPOSES.get(source.ndim)
     if order is None or (axes is not None and tuple(axes) != order):
@@ -84,7 +92,7 @@ def dma_transpose(
 
 
 def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
-    """Copies on chip: same partitions, same elements per partition. The bits if the types are equal, else through fp32."""
+    """Copies on chip, same partitions and elements per partition: bits if the types are equal, else through fp32."""
     source = read(src, "src")
     dst = target(dst)
     fit(dst, source, "src")
@@ -98,7 +106,8 @@ def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | No
 def tensor_copy_predicated(
     dst: Any, src: Any, predicate: Any, reverse_pred: bool = False, name: str | None = None
 ) -> Instruction:
-    """Where `predicate` (uint8, 16 or 32) is not 0, copies `src` (a tile of dst's type, or a number); elsewhere dst stays.
+    """Where `predicate` (uint8, 16 or 32) is not 0, copies `src` (a tile of dst's type, or a number); elsewhere dst
+    stays.
 
     `reverse_pred` copies where it is 0.
     """
@@ -116,9 +125,9 @@ def tensor_copy_predicated(
             refuse(f"type {source.dtype}, dst has {array.dtype}; a predicated copy does not convert", "src")
         if src._storage.buffer is Buffer.psum and predicate._storage.buffer is Buffer.psum:
             refuse("src and predicate both lie in PSUM", "src, predicate")
-        array[where] = source.reshape(array.shape)[where]
+        np.copyto(array, source.reshape(array.shape), where=where)
     else:
-        array[where] = _constant(src, dst, "src")
+        np.copyto(array, _constant(src, dst, "src"), where=where)
     if dst._storage.watched:
         dst._storage.note_write(dst, where)
     return DONE
@@ -126,18 +135,8 @@ def tensor_copy_predicated(
 
 def memset(dst: Any, value: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
     """Fills `dst` with a compile-time constant: a float for float types, an int that fits for integer types."""
-    tensor(dst, "dst")
+    dst = target(dst, max_rank=_MEMSET_RANK)
     storage = dst._storage
-    if (
-        not storage.on_chip
-        or dst._repeats
-        or dst.ndim > _MEMSET_RANK
-        or dst._offset // storage.partition_bytes % QUADRANT
-    ):
-        if dst.ndim > _MEMSET_RANK:
-            refuse(f"{dst.shape} has more than {_MEMSET_RANK - 1} free dimensions", "dst")
-        if dst.ndim != _MEMSET_RANK or not storage.on_chip:
-            target(dst)
     if engine is not _UNKNOWN and choose(engine, _MEMSET_ENGINES) is _GPSIMD:
         only_sbuf(dst, "dst", "GpSimd")
     dst._array[...] = _constant(value, dst, "value")
@@ -151,7 +150,8 @@ def iota(
 ) -> Instruction:
     """`dst[p, i, j, ...] = offset + p * channel_multiplier + i * step0 + j * step1 + ...` in int32, then cast.
 
-    `pattern` is `[[step, count], ...]`, outermost first, at most four; the product of the counts is the elements per partition.
+    `pattern` is `[[step, count], ...]`, outermost first, at most four; the product of the counts is the elements per
+    partition.
     """
     dst = target(dst)
     if dst._storage.buffer is not Buffer.sbuf:
@@ -171,23 +171,22 @@ def affine(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
     """The int32 values [P, F] of an affine pattern over the elements of `dst`."""
     partitions = dst._array.shape[0]
-    row = np.zeros(1, np.int64)
-    if not 1 <= len(pattern) <= 4:
-        refuse(f"{len(pattern)} pairs, expected 1 to 4", "pattern")
+    if not 1 <= len(pattern) <= _PATTERN_RANK or any(count < 1 for _, count in pattern):
+        refuse(f"{list(pattern)}: 1 to {_PATTERN_RANK} pairs [step, count] with positive counts expected", "pattern")
+    row = np.array([offset], np.int64)
     for step, count in pattern:
-        if count < 1:
-            refuse(f"count {count} of {list(pattern)} is not positive", "pattern")
         row = (row[:, None] + step * np.arange(count)).reshape(-1)
-    if row.size != dst._array.size // partitions:
+    free = dst._array.size // partitions
+    if row.size != free:
         refuse(
-            f"counts of {list(pattern)} make {row.size} elements per partition, the tile {dst.shape} has "
-            f"{dst._array.size // partitions}",
+            f"counts of {list(pattern)} make {row.size} elements per partition, the tile {dst.shape} has {free}",
             "pattern",
         )
-    values = offset + channel_multiplier * np.arange(partitions)[:, None] + row[None, :]
-    if values.min() < _INT32_MIN or values.max() > _INT32_MAX:
-        refuse(f"values reach {values.min()} .. {values.max()}, outside int32", "pattern")
-    return values.astype(np.int32)
+    column = channel_multiplier * np.arange(partitions)
+    low, high = row.min() + column.min(), row.max() + column.max()
+    if low < _INT32_MIN or high > _INT32_MAX:
+        refuse(f"values reach {low} .. {high}, outside int32", "pattern")
+    return column.astype(np.int32)[:, None] + row.astype(np.int32)[None, :]
 
 
 _UNKNOWN, _GPSIMD, _SYNC = engine.unknown, engine.gpsimd, engine.sync
@@ -230,7 +229,8 @@ def _check_hardware_transpose(source: np.ndarray[Any, Any]) -> None:
     first_ok = shape[0] == 16 if source.ndim == 2 else shape[0] in (1, 2, 4, 8, 16) and shape[0] * shape[-2] % 16 == 0
     if source.itemsize != 2 or shape[-1] > 128 or not first_ok:
         refuse(
-            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a first one of 16 (2-D), or "
+            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a "
+            "first one of 16 (2-D), or "
             "of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
             "dge_mode",
         )

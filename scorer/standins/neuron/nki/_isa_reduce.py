@@ -74,9 +74,10 @@ def tensor_scalar_reduce(
     reduce_res_negate: bool = False,
     name: str | None = None,
 ) -> Instruction:
-    """`dst = data op0 operand0`, and its reduction over all free dimensions (add, multiply, maximum, minimum) into the registers.
+    """`dst = data op0 operand0`, and its sum, product, maximum or minimum over the free dimensions in the registers.
 
-    `reduce_cmd` chains instructions: reset_reduce starts, reduce goes on, load_reduce starts from `reduce_init` (number or (P, 1)).
+    `reduce_cmd` chains instructions: reset_reduce starts, reduce goes on, load_reduce starts from `reduce_init`
+    (number or (P, 1)).
     """
     first = operator_of(op0, "op0")
     if first.binary is None:
@@ -111,7 +112,7 @@ def tensor_tensor_scan(
     reverse1: bool = False,
     name: str | None = None,
 ) -> Instruction:
-    """`r[i] = (data0[i] op0 r[i-1]) op1 data1[i]` along the free elements, `r[-1] = initial`; fp32 inside; not both in PSUM."""
+    """`r[i] = (data0[i] op0 r[i-1]) op1 data1[i]` along the free elements, `r[-1] = initial`; not both in PSUM."""
     first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
     if first.binary is None or second.binary is None:
         refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")
@@ -134,7 +135,7 @@ def tensor_tensor_scan(
 
 
 def bn_stats(dst: Any, data: Any, name: str | None = None) -> Instruction:
-    """Statistics of up to 512 elements per partition: count, mean, variance x count of the even elements, then of the odd ones."""
+    """Count, mean and variance x count of the even elements, then of the odd ones; up to 512 elements per partition."""
     values = read_float32(data, "data")
     dst = target(dst)
     values = values.reshape(values.shape[0], -1)
@@ -180,7 +181,8 @@ def _trailing(axis: int | Sequence[int], rank: int, shape: tuple[int, ...]) -> t
     axes = tuple(sorted(item + rank if item < 0 else item for item in given))
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
         refuse(
-            f"{axis} of {shape}; only trailing free axes ending at the last one can be reduced ({rank - 1} is the last, 0 is the "
+            f"{axis} of {shape}; only trailing free axes ending at the last one can be reduced ({rank - 1} is the "
+            "last, 0 is the "
             "partition axis)",
             "axis",
         )

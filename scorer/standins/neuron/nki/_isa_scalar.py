@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._alu import activate, operator_of, reduction
 from ._core import Accumulators
+from ._dtypes import float32
 from ._enums import reduce_cmd
 from ._errors import refuse
 from ._operands import DONE, Instruction, fit, read_float32, scalar, target, write
@@ -35,8 +36,13 @@ def activation(
     values = read_float32(data, "data")
     dst = target(dst)
     fit(dst, values, "data")
-    result = activate(found, _affine(values, scale, bias))
-    write(dst, result)
+    array = dst._array
+    direct = array.dtype is float32 and array.shape == values.shape
+    result = activate(found, _affine(values, scale, bias), array if direct else None)
+    if result is not array:
+        write(dst, result)
+    elif dst._storage.watched:
+        dst._storage.note_write(dst)
     registers = dst._storage.core.scalar_registers
     if reduce_cmd is _IDLE:
         if reduce_res is not None or reduce_op is not None:
@@ -75,7 +81,7 @@ def accumulate(
     initial: Any = None,
     negate: bool = False,
 ) -> None:
-    """Reduces `values` over their free dimensions into the registers as `command` says, then reads them into `result` (P, 1)."""
+    """Reduces `values` over their free dimensions into the registers, then reads them into `result` (P, 1)."""
     partitions = values.shape[0]
     if command is _RESET:
         registers.start(partitions, NEUTRAL[op.name], op)

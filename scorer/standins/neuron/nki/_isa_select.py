@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._alu import COMPARISONS, operator_of, reduction
-from ._dtypes import FP32_MIN, as_dtype
+from ._alu import COMPARISONS, OPERATORS, Operator, operator_of, reduction
+from ._dtypes import FP32_MIN, int8, int16, int32, uint8, uint16, uint32
 from ._enums import reduce_cmd
 from ._errors import refuse
 from ._isa_data import affine
@@ -26,11 +26,9 @@ from ._operands import (
     vector,
     write,
 )
-from ._alu import OPERATORS, Operator
 
-_PREDICATES = tuple(as_dtype(name) for name in ("int8", "uint8", "int16", "uint16"))
-_IDLE, _LOAD_REDUCE = reduce_cmd.idle, reduce_cmd.load_reduce
-_RESET_REDUCE = reduce_cmd.reset_reduce
+_PREDICATES = (int8, uint8, int16, uint16)
+_IDLE = reduce_cmd.idle
 _COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce)
 
 
@@ -72,10 +70,11 @@ def range_select(
     on_false_value: float = FP32_MIN,
     name: str | None = None,
 ) -> Instruction:
-    """Keeps element j of a partition if `comp_op0(range_start + j, bound0) and comp_op1(range_start + j, bound1)`, else the fp32 minimum.
+    """Keeps element j of a partition if `comp_op0(range_start + j, bound0) and comp_op1(range_start + j, bound1)`,
+    else the fp32 minimum.
 
-    Bounds are fp32 tensors (P, 1). The maximum over the free dimensions can go to `reduce_res`; keep that fp32, bf16 turns the
-    fill into -inf.
+    Bounds are fp32 tensors (P, 1). The maximum over the free dimensions can go to `reduce_res`; keep that fp32, bf16
+    turns the fill into -inf.
     """
     compare0, compare1 = _comparison(comp_op0, "comp_op0"), _comparison(comp_op1, "comp_op1")
     if on_false_value != FP32_MIN:
@@ -113,10 +112,9 @@ def select_reduce(
     fit(dst, mask, "predicate")
     if mask.dtype not in _PREDICATES:
         refuse(f"type {mask.dtype}, expected int8, uint8, int16 or uint16", "predicate")
-    values = read(on_true, "on_true")
-    if values.dtype in (np.int32, np.uint32):
-        refuse(f"type {values.dtype} is not supported", "on_true")
     values = read_float32(on_true, "on_true")
+    if on_true.dtype in (int32, uint32):
+        refuse(f"type {on_true.dtype} is not supported", "on_true")
     fit(dst, values, "on_true")
     not_both_psum(on_true, predicate, "on_true, predicate")
     values = values.reshape(dst.shape)

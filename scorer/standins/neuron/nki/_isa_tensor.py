@@ -35,7 +35,8 @@ def nc_matmul(
 ) -> Instruction:
     """`dst[M, N]` (PSUM, fp32) `= or += stationary[K, M].T @ moving[K, N]` (both SBUF); K, M <= 128, N <= 512.
 
-    `accumulate=False` overwrites, True adds to what matmuls wrote there, None overwrites an element the first time and adds later.
+    `accumulate=False` overwrites, True adds to what matmuls wrote there, None overwrites an element the first time
+    and adds later.
     """
     weights = _input(stationary, "stationary")
     data = _input(moving, "moving")
@@ -70,7 +71,7 @@ def nc_matmul(
         refuse(f"shape {dst.shape}, the product has [{m}, {n}]", "dst")
     if tile_position or tile_size:
         _check_tiling(tile_position, tile_size, k, m, stationary, moving)
-    if (weights.dtype is float32) != (data.dtype is float32):
+    if (weights.dtype == float32) != (data.dtype == float32):
         refuse(f"{moving.dtype} with {stationary.dtype} stationary; fp32 multiplies only with fp32", "moving")
     product = np.matmul(to_float32(weights, "stationary").T, to_float32(data, "moving")).reshape(dst.shape)
     storage: PsumStorage = dst._storage
@@ -101,7 +102,8 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
     chosen = choose(engine, _TRANSPOSE_ENGINES)
     if not ((by_tensor and chosen is not _VECTOR) or (by_vector and chosen is not _TENSOR)):
         refuse(
-            f"({partitions}, {free}) from {data.buffer!r} to {dst.buffer!r} by {chosen!r}: the Tensor engine takes up to (128, 128) from "
+            f"({partitions}, {free}) from {data.buffer!r} to {dst.buffer!r} by {chosen!r}: the Tensor engine takes "
+            "up to (128, 128) from "
             f"SBUF to PSUM, the Vector engine up to ({_VECTOR_TRANSPOSE}, {_VECTOR_TRANSPOSE})",
             "data",
         )
@@ -131,7 +133,7 @@ def _product_target(dst: Any) -> NkiTensor:
     storage = found._storage
     if not isinstance(storage, PsumStorage):
         refuse(f"lies in {found.buffer!r}; the Tensor engine writes PSUM", "dst")
-    if found._array.dtype is not float32:
+    if found._array.dtype != float32:
         refuse(f"type {found.dtype}; on Trn2 a product is fp32", "dst")
     start = found._offset % storage.partition_bytes
     last = start + sum(
@@ -155,7 +157,8 @@ def _double_row(weights: Array, data: Array, tile_size: tuple[int, ...]) -> tupl
         refuse("double_row has no column tiling", "tile_size")
     if weights.shape[0] != data.shape[0]:
         refuse(
-            f"{data.shape} contracts over {data.shape[0]} partitions, stationary {weights.shape} over {weights.shape[0]}",
+            f"{data.shape} contracts over {data.shape[0]} partitions, stationary {weights.shape} over "
+            f"{weights.shape[0]}",
             "moving",
         )
     return weights.reshape(-1, weights.shape[2]), data.reshape(-1, data.shape[2])
@@ -171,7 +174,8 @@ def _check_tiling(position: Any, size: Any, k: int, m: int, stationary: NkiTenso
     rows, columns = size
     if rows not in _TILE_ROWS or columns != 128 or position[1] != 0 or position[0] % rows or position[0] + rows > 128:
         refuse(
-            f"position {position}, size {size}; rows must be 32, 64 or 128, the row position a multiple of them, columns 128 from 0",
+            f"position {position}, size {size}; rows must be 32, 64 or 128, the row position a multiple of them, "
+            "columns 128 from 0",
             "tile_position",
         )
     if k > rows or m > columns:

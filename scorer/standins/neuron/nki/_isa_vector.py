@@ -33,7 +33,8 @@ def tensor_tensor(
 ) -> Instruction:
     """`dst = data1 op data2`, two tiles with the same partitions and elements per partition, not both in PSUM.
 
-    fp32 arithmetic; int32/uint32 throughout is computed exactly (GpSimd) unless an operand lies in PSUM or the Vector engine is asked for.
+    fp32 arithmetic; int32/uint32 throughout is computed exactly (GpSimd) unless an operand lies in PSUM or the Vector
+    engine is asked for.
     """
     found = operator_of(op, "op")
     dst = target(dst)
@@ -70,9 +71,10 @@ def tensor_scalar(
     engine: Any = engine.unknown,
     name: str | None = None,
 ) -> Instruction:
-    """`dst = (data op0 operand0) op1 operand1`; operands are numbers or fp32 tensors (P, 1); `reverseN` swaps the sides.
+    """`dst = (data op0 operand0) op1 operand1`; operands are numbers or fp32 tensors (P, 1); reverseN swaps sides.
 
-    In fp32, rounded once. Bitvec operators take integers, all of them or none. `nl.rsqrt` as op0 is the precise one of GpSimd.
+    In fp32, rounded once. Bitvec operators take integers, all of them or none. `nl.rsqrt` as op0 is the precise one of
+    GpSimd.
     """
     first = operator_of(op0, "op0")
     second = None if op1 is None else operator_of(op1, "op1")
@@ -91,7 +93,7 @@ def tensor_scalar(
     elif operand1 is not None:
         refuse("given without op1", "operand1")
     if right is None or values.shape != dst._array.shape or dst._array.dtype is not float32:
-        write(dst, as_float32(ufunc(left) if right is None else ufunc(left, right)))
+        write(dst, ufunc(left) if right is None else ufunc(left, right))
     else:
         ufunc(left, right, out=dst._array)
         if dst._storage.watched:
@@ -110,7 +112,7 @@ def scalar_tensor_tensor(
     reverse1: bool = False,
     name: str | None = None,
 ) -> Instruction:
-    """`dst = (data op0 operand0) op1 operand1`; operand0 a number or an fp32 tensor (P, 1), operand1 a tile. fp32, rounded once."""
+    """`dst = (data op0 operand0) op1 operand1`; operand0 is a number or an fp32 tensor (P, 1), operand1 a tile."""
     first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
     if first.binary is None or second.binary is None:
         refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")

@@ -1,13 +1,15 @@
 """Launching: `nki.jit`, `Kernel`, `nki.simulate`.
 
-A launch wraps the tensor arguments as HBM tensors over the caller's memory, runs the Python function once per core, and returns the
-memory of the `nl.shared_hbm` tensors that the function returns. The cores of LNC 2 run one after the other on the same shared HBM;
-that is enough because a read or overwrite of what the other core wrote is refused (there are no barriers here).
+A launch wraps the tensor arguments as HBM tensors over the caller's memory, runs the Python function once per core,
+and returns the memory of the `nl.shared_hbm` tensors that the function returns. The cores of LNC 2 run one after the
+other on the same shared HBM; that is enough because a read or overwrite of what the other core wrote is refused (there
+are no barriers here).
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +30,8 @@ _LNC = (1, 2)
 class Kernel:
     """A function of HBM tensors and compile-time values, made by `nki.jit`.
 
-    Calling it runs it: NumPy arrays in, NumPy arrays out; torch tensors in, torch tensors out. Called while another kernel runs, it is a plain
-    function call. `kernel[2]` runs on the two cores of a logical NeuronCore.
+    Calling it runs it: NumPy arrays in, NumPy arrays out; torch tensors in, torch tensors out. Called while another
+    kernel runs, it is a plain function call. `kernel[2]` runs on the two cores of a logical NeuronCore.
 
     Attributes: `func` (the Python function), `lnc` (1 or 2).
     """
@@ -51,6 +53,7 @@ class Kernel:
         """Runs the kernel. Every launch goes through here."""
         if running() is not None:
             return self.func(*args, **kwargs)
+        self._check_cores()
         launch = Launch(self.__name__, self.lnc)
         arguments: list[Argument] = []
         try:
@@ -67,6 +70,14 @@ class Kernel:
             locate(found, error.__traceback__, self.__name__)
             raise found from error
 
+    def _check_cores(self) -> None:
+        configured = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "")
+        if configured and configured != str(self.lnc):
+            raise NkiValidationError(
+                f"{self.__name__}[{self.lnc}]: NCC_EVRF066: the kernel is specialised for LNC {self.lnc}, "
+                f"NEURON_LOGICAL_NC_CONFIG={configured}; launch {self.__name__}[{configured}]"
+            )
+
     def __repr__(self) -> str:
         return f"<nki kernel {self.__name__}[{self.lnc}]>"
 
@@ -74,7 +85,8 @@ class Kernel:
 def jit(fn: Callable[..., Any] | None = None, **config: Any) -> Any:
     """Makes a `Kernel`; use as `@nki.jit` or `@nki.jit(...)`.
 
-    `mode` is ignored and `platform_target` refused, as NKI does since 0.3; compiler configurations concern the compiler only.
+    `mode` is ignored and `platform_target` refused, as NKI does since 0.3; compiler configurations concern the
+    compiler only.
     """
     if "platform_target" in config:
         raise NkiValidationError("nki.jit(platform_target=...) was removed; set NEURON_PLATFORM_TARGET_OVERRIDE")
@@ -87,7 +99,7 @@ def jit(fn: Callable[..., Any] | None = None, **config: Any) -> Any:
 
 
 def simulate(kernel: Any) -> Kernel:
-    """A callable that runs `kernel` (a `Kernel`, `kernel[2]`, or a plain function) on the CPU; here every kernel runs so."""
+    """A callable that runs `kernel` (a `Kernel`, `kernel[2]` or a plain function) on the CPU, as all launches do."""
     return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
 
 
@@ -97,14 +109,14 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
         framework = framework_of(value)
         if framework is None:
             continue
-        operand = f"argument {label!r}"
+        operand = f"argument {label}"
         array = framework.to_numpy(value)
         if array.dtype not in SUPPORTED.values():
             refuse(f"type {array.dtype} is not a type of Trn2; pass one of {', '.join(SUPPORTED)}", operand)
         if array.size == 0 or array.ndim == 0:
             refuse(f"shape {array.shape}; HBM tensors have at least one dimension and no dimension of size 0", operand)
-        contiguous = array.flags.c_contiguous
-        found.append(Argument(value, framework, array if contiguous else np.ascontiguousarray(array), not contiguous))
+        writable = array.flags.c_contiguous and array.flags.writeable
+        found.append(Argument(operand, value, framework, np.ascontiguousarray(array), writable))
     return found
 
 
@@ -114,9 +126,9 @@ def _run(
     """Runs all cores and returns what the first one returned, as tensors of the caller's library."""
     core = Core(launch, 0)
     by_value: dict[int, NkiTensor] = {}
-    for number, item in enumerate(arguments):
+    for item in arguments:
         if id(item.value) not in by_value:
-            storage = argument(core, item.array, f"argument {number}")
+            storage = argument(core, item.array, item.name, item.writable)
             by_value[id(item.value)] = NkiTensor(storage, item.array, 0)
     wrapped = [by_value.get(id(value), value) for value in args]
     named = {key: by_value.get(id(value), value) for key, value in kwargs.items()}
@@ -149,7 +161,7 @@ def _describe(result: Any) -> Any:
 
 
 def _result(found: Any, position: int, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
-    """One result as a tensor of the caller's library; an argument that is returned comes back as the caller's own object."""
+    """One result as a tensor of the caller's library; a returned argument comes back as the caller's own object."""
     operand = f"result {position}"
     if not isinstance(found, NkiTensor):
         refuse(f"{found!r}; a kernel returns nl.shared_hbm tensors", operand)

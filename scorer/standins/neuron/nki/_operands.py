@@ -1,7 +1,7 @@
 """How instructions read their operands and write their results: the checks that all of them share.
 
-`P` is the number of partitions (dimension 0), `F` the number of elements per partition (all other dimensions together). Two operands fit
-if P and F agree; their shapes may differ.
+`P` is the number of partitions (dimension 0), `F` the number of elements per partition (all other dimensions
+together). Two operands fit if P and F agree; their shapes may differ.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import PARTITIONS
-from ._dtypes import FLOATS, Array, assign, float32, to_float32
-from ._errors import refuse
+from ._dtypes import Array, assign, float32, to_float32
+from ._errors import NkiValidationError, refuse
 from ._storage import Buffer
 from ._tensor import QUADRANT, NkiTensor
 
@@ -21,7 +21,7 @@ Float = NDArray[np.float32]
 
 
 class Instruction:
-    """What an instruction returns: a handle for ordering. Everything runs in program order here, so there is nothing to order."""
+    """What an instruction returns: a handle for ordering. Here everything runs in program order anyway."""
 
     def depends_on(self, *producers: Instruction) -> Instruction:
         """States that the instruction must run after `producers`."""
@@ -61,12 +61,12 @@ def read_float32(value: Any, operand: str) -> Float:
     return array if array.dtype is float32 else to_float32(array, operand)
 
 
-def target(value: Any, operand: str = "dst") -> NkiTensor:
-    """An on-chip destination."""
+def target(value: Any, operand: str = "dst", max_rank: int = 4) -> NkiTensor:
+    """An on-chip destination with at most `max_rank` dimensions, the partition dimension included."""
     if type(value) is not NkiTensor:
         refuse(f"expected a tensor, found {value!r}", operand)
     if not value._computable:
-        _explain(value, operand)
+        _explain(value, operand, max_rank)
     if value._repeats:
         refuse(f"a view {value.shape} that names elements more than once cannot be written", operand)
     return value
@@ -93,7 +93,7 @@ def apply(dst: NkiTensor, ufunc: Any, *operands: Any) -> None:
         if dst._storage.watched:
             dst._storage.note_write(dst)
     else:
-        write(dst, as_float32(ufunc(*operands)))
+        write(dst, ufunc(*operands))
 
 
 def as_float32(values: Array) -> Float:
@@ -106,20 +106,21 @@ def fit(dst: NkiTensor, other: Array, operand: str) -> None:
     shape = dst._array.shape
     if other.shape != shape and (other.shape[0] != shape[0] or other.size != dst._array.size):
         refuse(
-            f"{other.shape} does not fit dst {shape}: {other.shape[0]} partitions x {other.size // other.shape[0]} elements "
+            f"{other.shape} does not fit dst {shape}: {other.shape[0]} partitions x {other.size // other.shape[0]} "
+            "elements "
             f"against {shape[0]} x {dst._array.size // shape[0]} (there is no broadcasting)",
             operand,
         )
 
 
 def scalar(value: Any, partitions: int, rank: int, operand: str) -> Any:
-    """A per-partition operand: a Python number, or an fp32 tensor (P, 1), shaped so that it broadcasts over `rank` dimensions."""
+    """A per-partition operand, a number or an fp32 tensor (P, 1), shaped to broadcast over `rank` dimensions."""
     if type(value) is NkiTensor:
         array = vector(value, partitions, operand)
         return array if rank == 2 else array.reshape((partitions,) + (1,) * (rank - 1))
     if isinstance(value, (int, float)) or (isinstance(value, np.generic) and value.dtype.kind in "iuf"):
         return np.float32(value)
-    refuse(f"expected a number or an fp32 tensor ({partitions}, 1), found {value!r}", operand)
+    raise NkiValidationError(f"expected a number or an fp32 tensor ({partitions}, 1), found {value!r}", operand)
 
 
 def vector(value: Any, partitions: int, operand: str) -> Float:
@@ -127,7 +128,7 @@ def vector(value: Any, partitions: int, operand: str) -> Float:
     array = read(value, operand)
     if array.shape[0] != partitions or array.size != partitions:
         refuse(f"expected ({partitions}, 1), one value per partition, found {array.shape}", operand)
-    if array.dtype is not float32:
+    if array.dtype != float32:
         refuse(f"a per-partition operand must be fp32, found {array.dtype}", operand)
     return array.reshape(partitions, 1)
 
@@ -144,20 +145,16 @@ def only_sbuf(value: NkiTensor, operand: str, engine: str) -> None:
         refuse(f"lies in PSUM, which the {engine} engine cannot reach; copy it to SBUF first", operand)
 
 
-def is_float(value: NkiTensor) -> bool:
-    """Whether the elements are floating point."""
-    return value._array.dtype in FLOATS
-
-
-def _explain(value: NkiTensor, operand: str) -> None:
-    """Says why a compute engine cannot use `value`."""
+def _explain(value: NkiTensor, operand: str, max_rank: int = 4) -> None:
+    """Says why a compute engine cannot use `value`; returns if more than 4 of `max_rank` dimensions was all."""
     storage = value._storage
     if not storage.on_chip:
         refuse(f"lies in {storage.buffer!r}; a compute engine reaches only SBUF and PSUM: dma_copy it first", operand)
-    if value.ndim > 4:
-        refuse(f"{value.shape} has {value.ndim - 1} free dimensions; an instruction takes at most 3", operand)
+    if value.ndim > max_rank:
+        refuse(
+            f"{value.shape} has {value.ndim - 1} free dimensions; the instruction takes at most {max_rank - 1}", operand
+        )
     start = value._offset // storage.partition_bytes
-    refuse(
-        f"starts at partition {start}; a compute engine starts at {', '.join(str(p) for p in range(0, PARTITIONS, QUADRANT))}",
-        operand,
-    )
+    if start % QUADRANT:
+        allowed = ", ".join(str(first) for first in range(0, PARTITIONS, QUADRANT))
+        refuse(f"starts at partition {start}; a compute engine starts at {allowed}", operand)

@@ -1,7 +1,7 @@
 """Memory behind tensors, and what the stand-in knows about each element: written or not, by whom, read or not.
 
-`watched` says whether reads and writes have to be noted. An SBUF or HBM allocation is watched until all of it has been written, which most
-kernels do with the first instruction; from then on it costs nothing.
+`watched` says whether reads and writes have to be noted. An SBUF or HBM allocation is watched until all of it has been
+written, which most kernels do with the first instruction; from then on it costs nothing.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Storage:
         "on_chip",
         "partition_bytes",
         "watched",
+        "writable",
     )
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str) -> None:
@@ -68,16 +69,18 @@ class Storage:
         self.partition_bytes = self.array.nbytes // self.array.shape[0]
         self.full = False
         self.watched = True
+        self.writable = True
         self._marks: Marks | None = None
         self._unit = self.array.itemsize
 
     @classmethod
-    def of(cls, array: Array, core: Core, name: str) -> Storage:
-        """An HBM argument: memory of the caller, wholly written, updated in place."""
+    def of(cls, array: Array, core: Core, name: str, writable: bool) -> Storage:
+        """An HBM argument: memory of the caller, wholly written, updated in place if `writable`."""
         storage = cls.__new__(cls)
         storage.array = array
         storage._describe(core, Buffer.shared_hbm, name)
         storage.declare_full()
+        storage.writable = writable
         return storage
 
     @property
@@ -99,7 +102,8 @@ class Storage:
         if written is None or not written.all():
             missing = view.size if written is None else int(written.size - np.count_nonzero(written))
             refuse(
-                f"uninitialised read: {missing} of {view.size} elements of {self.buffer!r} tensor {self.label}{view.shape} "
+                f"uninitialised read: {missing} of {view.size} elements of {self.buffer!r} tensor "
+                f"{self.label}{view.shape} "
                 "were never written",
                 operand,
             )
@@ -112,15 +116,8 @@ class Storage:
             return
         if where is None and self._covers(view):
             self.declare_full()
-            return
-        if self._marks is None:
-            self._marks = np.zeros(self.array.nbytes // self._unit, np.uint8)
-        marks = self._marks_under(view)
-        assert marks is not None
-        if where is None:
-            marks[...] = 1
         else:
-            marks[where] = 1
+            self._mark(view, where, 1)
 
     def unwritten(self) -> int:
         """How many elements were never written."""
@@ -129,6 +126,11 @@ class Storage:
         if self._marks is None:
             return self.array.size
         return (self._marks.size - int(np.count_nonzero(self._marks))) * self._unit // self.array.itemsize
+
+    def _mark(self, view: NkiTensor, where: NDArray[np.bool_] | None, mark: int) -> None:
+        if self._marks is None:
+            self._marks = np.zeros(self.array.nbytes // self._unit, np.uint8)
+        self._marks_under(view)[... if where is None else where] = mark  # type: ignore[index]
 
     def _covers(self, view: NkiTensor) -> bool:
         return view._array.nbytes == self.array.nbytes and not view._repeats
@@ -143,7 +145,7 @@ class Storage:
 
 
 def _under(marks: Marks, unit: int, view: NkiTensor) -> Marks:
-    """The marks (one per `unit` bytes of storage) of the elements of `view`; a trailing dimension of bytes if units are smaller."""
+    """The marks, one per `unit` bytes of storage, under `view`; with a trailing dimension if an element has several."""
     array = view._array
     shape: tuple[int, ...] = array.shape
     strides = tuple(stride // unit for stride in array.strides)
@@ -175,7 +177,7 @@ _UNWRITTEN, _OTHER, _MATMUL, _MATMUL_READ = range(4)
 
 
 class PsumStorage(Storage):
-    """A PSUM tile. Always watched: what a matmul may accumulate onto depends on who wrote each element, and who read it since."""
+    """A PSUM tile. Always watched: a matmul may accumulate only onto what matmuls wrote and nobody read since."""
 
     __slots__ = ("_states", "bank", "banks")
 
@@ -206,7 +208,8 @@ class PsumStorage(Storage):
         states[... if where is None else where] = _OTHER
 
     def note_matmul(self, view: NkiTensor, accumulate: bool | None) -> NDArray[np.bool_] | bool:
-        """Notes that a matmul writes `view` and returns where it adds to what is there (a bool if that is the same everywhere).
+        """Notes that a matmul writes `view` and returns where it adds to what is there (a bool if that is the same
+        everywhere).
 
         `accumulate=None`: the first matmul to write an element overwrites it, later ones add.
         """
@@ -227,13 +230,15 @@ class PsumStorage(Storage):
             refuse(f"{word} on PSUM that no matmul has written yet; write accumulate=(k > 0)", "accumulate")
         if (states == _OTHER).any():
             refuse(
-                f"{word} on PSUM contents that another instruction wrote (memset, copy, transpose): undefined on Trn2; the first "
+                f"{word} on PSUM contents that another instruction wrote (memset, copy, transpose): undefined on "
+                "Trn2; the first "
                 "matmul of a group must overwrite (accumulate=False)",
                 "accumulate",
             )
         if (states == _MATMUL_READ).any():
             refuse(
-                f"{word} on PSUM that was read since the group began; read it only after the group's last matmul, or copy it and "
+                f"{word} on PSUM that was read since the group began; read it only after the group's last matmul, "
+                "or copy it and "
                 "start a new group (accumulate=False)",
                 "accumulate",
             )
@@ -245,21 +250,21 @@ class PsumStorage(Storage):
 
 
 class SharedStorage(Storage):
-    """HBM that two cores see. Always watched: without a barrier no core may touch what the other one wrote in this launch."""
+    """HBM that two cores see. Always watched: without a barrier no core may touch what the other one wrote in this
+    launch.
 
-    __slots__ = ("_writers",)
+    The cores run one after the other, so only the second one can meet elements of the other. A mark is 1 + the core
+    that wrote.
+    """
+
+    __slots__ = ()
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
         super().__init__(core, shape, dtype, Buffer.shared_hbm, name)
 
-    def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
-        super()._describe(core, buffer, name)
-        self._writers: Marks | None = None
-
     def declare_full(self) -> None:
-        """Every element has been written; reads and writes are still noted."""
-        super().declare_full()
-        self.watched = True
+        """Every element has been written; who wrote it is still of interest."""
+        self.full = True
 
     def note_read(self, view: NkiTensor, operand: str) -> None:
         """As for any memory; and refuses what the other core wrote."""
@@ -269,20 +274,16 @@ class SharedStorage(Storage):
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
         """As for any memory; and refuses to overwrite what the other core wrote."""
         self._check_race(view, "overwrites", "dst")
-        super().note_write(view, where)
-        if self._writers is None:
-            self._writers = np.zeros(self.array.nbytes, np.uint8)
-        _under(self._writers, 1, view)[... if where is None else where] = self.core.launch.running + 1
+        self._mark(view, where, self.core.launch.running + 1)
 
     def _check_race(self, view: NkiTensor, verb: str, operand: str) -> None:
-        if self._writers is None:
+        running = self.core.launch.running
+        if running == 0 or self._marks is None:
             return
-        me = self.core.launch.running + 1
-        writers = _under(self._writers, 1, view)
-        if ((writers != 0) & (writers != me)).any():
+        if np.any(self._marks_under(view) == running):
             refuse(
-                f"data race: core {me - 1} {verb} elements of nl.shared_hbm tensor {self.label}that the other core wrote in this "
-                "launch, with no barrier between; give each core its own rows",
+                f"data race: core {running} {verb} elements of nl.shared_hbm tensor {self.label}that core "
+                f"{running - 1} wrote in this launch, with no barrier between; give each core its own rows",
                 operand,
             )
 
@@ -298,9 +299,9 @@ def allocate(core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, n
     return _shared(core, shape, dtype, name)
 
 
-def argument(core: Core, array: Array, name: str) -> Storage:
+def argument(core: Core, array: Array, name: str, writable: bool) -> Storage:
     """The storage of a launch argument in HBM, over the caller's memory."""
-    return (Storage if core.launch.cores == 1 else SharedStorage).of(array, core, name)
+    return (Storage if core.launch.cores == 1 else SharedStorage).of(array, core, name, writable)
 
 
 def _shared(core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> Storage:
@@ -317,7 +318,8 @@ def _shared(core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> Stor
     ):
         found = None if position >= len(shared) else (shared[position].array.shape, shared[position].array.dtype)
         refuse(
-            f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core 0 allocated {found}; both "
+            f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core 0 "
+            f"allocated {found}; both "
             "cores must have the same control flow"
         )
     return shared[position]

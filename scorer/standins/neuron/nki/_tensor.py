@@ -1,7 +1,7 @@
 """Tensors: views of a storage. Every view aliases its storage; nothing here copies.
 
-A view is a NumPy array over the storage's memory plus its byte offset, so that bounds are checked once, when the view is made, and
-an instruction gets at its operand at no cost.
+A view is a NumPy array over the storage's memory plus its byte offset, so that bounds are checked once, when the view
+is made, and an instruction gets at its operand at no cost.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class NkiTensor:
         return f"NkiTensor({self.name!r}, shape={self.shape}, dtype={self.dtype}, buffer={self.buffer!r})"
 
     def __len__(self) -> int:
-        return self._array.shape[0]
+        return int(self._array.shape[0])
+
+    __iter__ = None
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a tensor holds run-time values, which cannot steer Python's if and while")
@@ -216,8 +218,8 @@ class NkiTensor:
     def rearrange(self, src: Sequence[Any], dst: Sequence[Any], sizes: dict[str, int] | None = None) -> NkiTensor:
         """Splits, permutes and merges by name: `rearrange(("p", ("h", "d")), ("p", "h", "d"), {"h": 4})`.
 
-        A name per dimension, a tuple of names for a dimension that is split (in `src`) or merged (in `dst`); of the sizes of a split
-        dimension at most one may be left out.
+        A name per dimension, a tuple of names for a dimension that is split (in `src`) or merged (in `dst`); of the
+        sizes of a split dimension at most one may be left out.
         """
         if len(src) != self.ndim:
             refuse(f"{len(src)} names for the {self.ndim} dimensions of {self.shape}", "src")
@@ -256,7 +258,8 @@ class NkiTensor:
     ) -> NkiTensor:
         """A view by an explicit access pattern `[[step, count], ...]` in elements of the underlying storage.
 
-        The view's own strides do not matter; `offset=None` keeps its offset. Element i, j, ... lies at offset + i * step0 + j * step1 + ...
+        The view's own strides do not matter; `offset=None` keeps its offset. Element i, j, ...
+        lies at offset + i * step0 + j * step1 + ...
         On chip the first step must be the number of elements per partition, and no row may run into the next partition.
         """
         if scalar_offset is not None or vector_offset is not None or indirect_dim != 0:
@@ -352,8 +355,10 @@ class NkiTensor:
         first, column = divmod(start // itemsize, per_partition)
         if len(counts) < 2 or steps[0] != per_partition or first + counts[0] > storage.array.shape[0]:
             refuse(
-                f"{_pairs(zip(steps, counts, strict=True))} from partition {first}: on chip the first pair is [elements per partition, "
-                f"partitions], here [{per_partition}, at most {storage.array.shape[0] - first}], and a free pair follows",
+                f"{_pairs(zip(steps, counts, strict=True))} from partition {first}: on chip the first pair is "
+                "[elements per partition, "
+                f"partitions], here [{per_partition}, at most {storage.array.shape[0] - first}], and a free pair "
+                "follows",
                 "pattern",
             )
         end = column + sum(step * (count - 1) for step, count in zip(steps[1:], counts[1:], strict=True))

@@ -1,8 +1,8 @@
 """nki.isa: the instructions of a NeuronCore.
 
-One module per group: `_isa_data` (DMA, copies, constants), `_isa_tensor` (Tensor engine), `_isa_scalar` (Scalar engine), `_isa_vector`
-(element-wise), `_isa_reduce`, `_isa_select`. Every instruction computes in fp32, rounds once to the type of `dst`, and takes a
-trailing `name`, which is a label only.
+One module per group: `_isa_data` (DMA, copies, constants), `_isa_tensor` (Tensor engine), `_isa_scalar` (Scalar
+engine), `_isa_vector` (element-wise), `_isa_reduce`, `_isa_select`. Every instruction computes in fp32, rounds once to
+the type of `dst`, and takes a trailing `name`, which is a label only.
 """
 
 from __future__ import annotations

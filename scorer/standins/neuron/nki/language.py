@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -13,7 +12,6 @@ from ._alu import OPERATORS as _OPERATORS
 from ._core import PARTITIONS as _PARTITIONS
 from ._core import current as _current
 from ._dtypes import (
-    Dtype,
     as_dtype,
     assign,
     bfloat16,
@@ -34,6 +32,107 @@ from ._errors import refuse as _refuse
 from ._storage import Buffer as _Buffer
 from ._storage import allocate as _allocate
 from ._tensor import NkiTensor
+
+__all__ = [
+    "NkiTensor",
+    "abs",
+    "abs_max",
+    "abs_min",
+    "add",
+    "affine_range",
+    "arctan",
+    "average",
+    "bfloat16",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bool_",
+    "bypass",
+    "ceil",
+    "copy",
+    "cos",
+    "divide",
+    "ds",
+    "empty_like",
+    "equal",
+    "erf",
+    "erf_dx",
+    "exp",
+    "float8_e4m3",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "floor",
+    "fmod",
+    "full",
+    "gelu",
+    "gelu_apprx_sigmoid",
+    "gelu_apprx_sigmoid_dx",
+    "gelu_apprx_tanh",
+    "gelu_dx",
+    "greater",
+    "greater_equal",
+    "hbm",
+    "int8",
+    "int16",
+    "int32",
+    "invert",
+    "is_hbm",
+    "is_on_chip",
+    "is_psum",
+    "is_sbuf",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mish",
+    "mod",
+    "multiply",
+    "ndarray",
+    "negative",
+    "not_equal",
+    "num_programs",
+    "ones",
+    "power",
+    "prelu",
+    "private_hbm",
+    "program_id",
+    "program_ndim",
+    "psum",
+    "reciprocal",
+    "relu",
+    "right_shift",
+    "rsqrt",
+    "sbuf",
+    "sequential_range",
+    "shared_hbm",
+    "sigmoid",
+    "sign",
+    "silu",
+    "silu_dx",
+    "sin",
+    "softplus",
+    "sqrt",
+    "square",
+    "static_range",
+    "subtract",
+    "tan",
+    "tanh",
+    "tile_size",
+    "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "zeros",
+    "zeros_like",
+]
 
 sbuf = _Buffer.sbuf
 psum = _Buffer.psum
@@ -152,7 +251,7 @@ def _only_axis(axis: int) -> None:
         _refuse(f"{axis}; the launch grid has one axis, 0", "axis")
 
 
-# The operators, as tokens for op=. Names of Python's own functions are shadowed on purpose: they are NKI's.
+# The operators, as tokens for op=. NKI's names shadow some of Python's own functions here.
 add = _OPERATORS["add"]
 subtract = _OPERATORS["subtract"]
 multiply = _OPERATORS["multiply"]
