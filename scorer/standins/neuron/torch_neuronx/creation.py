@@ -79,7 +79,7 @@ def _to_copy(
     to_device = device is None or device.type == DEVICE_TYPE
     _check(device if to_device else None, pin_memory)
     copy = torch.ops.aten._to_copy.default(
-        host_of(self), dtype=dtype, layout=layout, device=None if to_device else device, memory_format=memory_format
+        _bytes_of(self), dtype=dtype, layout=layout, device="cpu" if to_device else device, memory_format=memory_format
     )
     return on_device(copy) if to_device else copy
 
