@@ -1,0 +1,212 @@
+"""Static review: every rule of `scorer/rules/` over one artifact, all findings listed.
+
+A rule file:
+
+    code: REV010
+    title: reads the environment          # one line
+    severity: hard                        # or advice; a profile's `rules` may change it or switch the rule off
+    faults: [E8]                          # what happened in practice, for readers
+    why: ...
+    remedy: ...
+    example: ...
+    message: "reads {TEXT}"               # {TEXT}: the match; other words are metavariables, or come from the check
+    match: {...}                          # an ast-grep rule, in the form of its YAML rule files
+    where: {OBJECT: [os.environ]}         # metavariables that must be one of these imported names, however imported
+    allow: known_variable                 # a named exception, below
+    check: hooks                          # instead of match: a function of scorer/rules/*.py
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ast_grep_py import SgNode
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.findings import Finding, Severity, define, finding
+from scorer.rules import checks, flow, kernels
+from scorer.rules.source import Hit, Source
+
+RULES = Path(__file__).parent / "rules"
+SYNTAX = define(
+    "REV001",
+    title="not a Python file",
+    why="The scorer imports the file; a file that does not parse scores nothing.",
+    remedy="Correct the line, and build again.",
+)
+
+# Modules whose attributes are meant to be assigned.
+SETTINGS = ("torch.backends.", "torch._dynamo.config.", "torch._inductor.config.", "torch._functorch.config.")
+
+Check = Callable[[Source, Artifact, Profile], Iterator[Hit]]
+CHECKS: dict[str, Check] = {
+    "size": checks.size,
+    "hooks": checks.hooks,
+    "imports": checks.imports,
+    "launch_flags": checks.launch_flags,
+    "partial_chip": checks.partial_chip,
+    "changed_file": checks.changed_file,
+    "changed_launch": checks.changed_launch,
+    "docstring": checks.docstring,
+    "unused_imports": checks.unused_imports,
+    "postponed_dataclass": checks.postponed_dataclass,
+    "conflicting_compiler_settings": checks.conflicting_compiler_settings,
+    "main_guard": flow.main_guard,
+    "name_tests": flow.name_tests,
+    "late_environment": flow.late_environment,
+    "rescued_kernel": kernels.rescued_kernel,
+    "shape_fallback": kernels.shape_fallback,
+    "device_choice": kernels.device_choice,
+}
+
+
+class Rule(BaseModel):
+    """One rule file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    title: str
+    severity: Severity
+    faults: list[str] = Field(default_factory=list)
+    why: str
+    remedy: str
+    example: str
+    message: str
+    match: dict[str, Any] | None = None
+    where: dict[str, list[str]] = Field(default_factory=dict)
+    allow: str | None = None
+    check: str | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Rule:
+        if (self.match is None) == (self.check is None):
+            raise ValueError(f"{self.code}: give either match or check")
+        if self.check is not None and self.check not in CHECKS:
+            raise ValueError(f"{self.code}: no check is named {self.check!r}; known ones: {', '.join(sorted(CHECKS))}")
+        if self.allow is not None and self.allow not in ALLOWANCES:
+            raise ValueError(
+                f"{self.code}: no exception is named {self.allow!r}; known: {', '.join(sorted(ALLOWANCES))}"
+            )
+        return self
+
+
+def review(artifact: Artifact, profile: Profile) -> list[Finding]:
+    """Every finding of every rule that the profile has not switched off, by line, then by code."""
+    try:
+        source = Source(artifact.source)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 1
+        message = f"does not parse: {getattr(error, 'msg', error)}"
+        return [finding(SYNTAX, message, place=artifact.place(line), artifact_line=line)]
+    found: list[Finding] = []
+    for rule in ALL_RULES:
+        setting = profile.rules.get(rule.code, rule.severity.value)
+        if setting == "off":
+            continue
+        for hit in _hits(rule, source, artifact, profile):
+            found.append(
+                finding(
+                    rule.code,
+                    rule.message.format_map(hit.words),
+                    severity=Severity(setting),
+                    place=artifact.place(hit.line),
+                    artifact_line=hit.line,
+                    evidence={"text": source.lines[hit.line - 1].strip()},
+                )
+            )
+    return sorted(found, key=lambda f: (f.artifact_line or 0, f.code, f.message))
+
+
+def _read_rules() -> tuple[Rule, ...]:
+    """Every rule; reading them enters their codes into the table of findings."""
+    found = [
+        Rule.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in sorted(RULES.glob("*.yaml"))
+    ]
+    for rule in found:
+        define(rule.code, title=rule.title, why=rule.why, remedy=rule.remedy, severity=rule.severity)
+    return tuple(found)
+
+
+def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    if rule.check is not None:
+        yield from CHECKS[rule.check](source, artifact, profile)
+        return
+    spellings = {
+        variable: [s for name in names for s in source.spellings(name)] for variable, names in rule.where.items()
+    }
+    if spellings and not any(spellings.values()):
+        return  # the file does not import any of the names
+    constraints = {
+        variable: {"regex": f"^({'|'.join(words)})$" if words else "$^"} for variable, words in spellings.items()
+    }
+    seen: set[int] = set()
+    query: Any = {"rule": rule.match, "constraints": constraints}
+    for node in source.root.find_all(query):
+        line = node.range().start.line + 1
+        captured = {variable: node.get_match(variable) for variable in {*rule.where, "NAME", "VALUE"}}
+        words = {variable: match.text() for variable, match in captured.items() if match is not None}
+        if any(
+            source.shadowed(words[variable].partition(".")[0], line) for variable in rule.where if variable in words
+        ):
+            continue
+        if rule.allow is not None and ALLOWANCES[rule.allow](node, source, profile):
+            continue
+        if line not in seen:
+            seen.add(line)
+            yield Hit(line, {"TEXT": node.text().splitlines()[0], **words})
+
+
+# --- Exceptions that rules name by `allow` ---
+
+
+def _known_variable(node: SgNode, source: Source, profile: Profile) -> bool:
+    """The environment variable is one that the launcher, the harness or the launch string sets."""
+    name = node.get_match("NAME")
+    if name is None:
+        arguments = [child for child in node.get_multiple_matches("ARGUMENTS") if child.is_named()]
+        name = arguments[0] if arguments else None
+    value = _string(name)
+    return value is not None and (profile.environment.owner(value) is not None or value in profile.launch.environment)
+
+
+def _string(node: SgNode | None) -> str | None:
+    """The value of a string literal."""
+    if node is None or node.kind() != "string":
+        return None
+    try:
+        value = ast.literal_eval(node.text())
+    except (SyntaxError, ValueError):  # an f-string
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _setting(node: SgNode, source: Source, profile: Profile) -> bool:
+    """What is assigned is one of torch's own settings."""
+    target = node.get_match("OBJECT")
+    return target is not None and source.full_name(target.text()).startswith(SETTINGS)
+
+
+def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
+    """Every way out of the matched `except` clause, or of all clauses of the matched `try`, is an exception."""
+    line = node.range().start.line + 1
+    for candidate in source.nodes:
+        if isinstance(candidate, ast.ExceptHandler) and candidate.lineno == line and node.kind() == "except_clause":
+            return kernels.always_raises(candidate.body)
+        if isinstance(candidate, ast.Try | ast.TryStar) and candidate.lineno == line and node.kind() == "try_statement":
+            return all(kernels.always_raises(handler.body) for handler in candidate.handlers)
+    return False
+
+
+ALLOWANCES: dict[str, Callable[[SgNode, Source, Profile], bool]] = {
+    "known_variable": _known_variable,
+    "setting": _setting,
+    "raises": _raises,
+}
+ALL_RULES = _read_rules()

@@ -1,0 +1,188 @@
+"""Checks of the whole file against the profile: size, hooks, imports, launch string, manifest, docstring."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.source import Hit, Source
+
+# Modules that left the standard library, by the version that lacks them first.
+REMOVED = {
+    (3, 12): {"asynchat", "asyncore", "distutils", "imp", "smtpd"},
+    (3, 13): {
+        *("aifc", "audioop", "cgi", "cgitb", "chunk", "crypt", "imghdr", "lib2to3", "mailcap", "msilib", "nis"),
+        *("nntplib", "ossaudiodev", "pipes", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib"),
+    },
+}
+# What a reader of the file looks for at its top, by words that a docstring about it contains.
+DOCSTRING_FACTS = {
+    "the launch command": ("torchrun", "nproc_per_node"),
+    "the time budget": ("budget", "seconds", "minutes"),
+    "load_for_eval": ("load_for_eval",),
+}
+
+
+def size(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """The file must be smaller than the limit."""
+    found, limit = len(artifact.train_py.read_bytes()), profile.files.size_limit_bytes
+    if found >= limit:
+        yield Hit(1, {"SIZE": f"{found:,}", "LIMIT": f"{limit:,}"})
+
+
+def changed_file(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """train.py must be the bytes that the manifest names."""
+    stated = artifact.manifest.get("artifact_sha256") if artifact.manifest else artifact.sha256
+    if stated != artifact.sha256:
+        yield Hit(1, {"FOUND": artifact.sha256[:16], "STATED": str(stated)[:16]})
+
+
+def changed_launch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """launch-command.txt must be the string that the manifest names."""
+    stated = artifact.manifest.get("launch_command") if artifact.manifest else artifact.launch_command
+    if stated != artifact.launch_command:
+        yield Hit(1, {"FOUND": artifact.launch_command, "STATED": str(stated)})
+
+
+def hooks(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Every hook must be a function of the module, callable with the profile's parameters, by position and by name."""
+    for hook in profile.hooks:
+        wanted = f"{hook.name}({', '.join(hook.parameters)})"
+        function = source.top_level.get(hook.name)
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield Hit(1, {"HOOK": wanted, "FOUND": "no such function at the top level"})
+            continue
+        arguments = function.args
+        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        count = len(hook.parameters)
+        required = len(names) - len(arguments.defaults)
+        keyword_only = [
+            a.arg for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default
+        ]
+        fits = names[:count] == hook.parameters and required <= count and not keyword_only and not arguments.posonlyargs
+        if not fits or isinstance(function, ast.AsyncFunctionDef):
+            kind = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
+            yield Hit(function.lineno, {"HOOK": wanted, "FOUND": f"{kind} {hook.name}({ast.unparse(arguments)})"})
+
+
+def imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Every import, wherever it stands, must name the standard library or a package of the scoring machine."""
+    version = tuple(int(part) for part in profile.machine.python.split("."))
+    gone = {name for since, names in REMOVED.items() if version >= since for name in names}
+    known = ((set(sys.stdlib_module_names) | set().union(*REMOVED.values())) - gone) | set(profile.machine.packages)
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield Hit(
+                node.lineno,
+                {"MODULE": "." * node.level + (node.module or ""), "REASON": "there is no package around it"},
+            )
+            continue
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+        else:
+            continue
+        for module in modules:
+            top = module.partition(".")[0]
+            if top not in known:
+                reason = (
+                    f"Python {profile.machine.python} has no such module"
+                    if top in gone
+                    else "the scoring machine lacks it"
+                )
+                yield Hit(node.lineno, {"MODULE": module, "REASON": reason})
+
+
+def launch_flags(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Every flag of the launch string must be read by the file."""
+    words = artifact.launch_command.split()
+    script = words.index(profile.launch.script) if profile.launch.script in words else len(words)
+    strings = {node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    reads = any(
+        full == "argparse" or full.startswith(("argparse.", "sys.argv", "click", "typer"))
+        for full in source.aliases.values()
+    )
+    reads = reads or any(
+        isinstance(node, ast.Attribute) and source.resolve(node) == "sys.argv" for node in source.nodes
+    )
+    for word in words[script + 1 :]:
+        name = word.partition("=")[0]
+        if not reads or (name.startswith("-") and name not in strings):
+            yield Hit(1, {"FLAG": name})
+
+
+def partial_chip(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """The launch string must be one of the combinations that use the whole chip, where the contest names any."""
+    words = artifact.launch_command.split()
+    combinations = [combination.split(" x ") for combination in profile.launch.full_chip]
+    if combinations and not any(
+        assignment in words and f"--nproc_per_node={count}" in words for assignment, count in combinations
+    ):
+        yield Hit(1, {"LAUNCH": artifact.launch_command, "COMBINATIONS": " or ".join(profile.launch.full_chip)})
+
+
+def docstring(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """The file's docstring should state what a reviewer looks for."""
+    text = (ast.get_docstring(source.tree) or "").lower()
+    missing = [fact for fact, words in DOCSTRING_FACTS.items() if not any(word in text for word in words)]
+    if missing:
+        yield Hit(1, {"FACTS": ", ".join(missing)})
+
+
+def unused_imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Imported names that nothing reads; an import for its side effect says so with `noqa`."""
+    used = {node.id for node in source.nodes if isinstance(node, ast.Name)}
+    for node in source.nodes:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) or "noqa" in source.lines[node.lineno - 1]:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            continue
+        for alias in node.names:
+            name = (alias.asname or alias.name).partition(".")[0]
+            if name not in used and name != "*":
+                yield Hit(node.lineno, {"NAME": name})
+
+
+def postponed_dataclass(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """A dataclass whose annotations are strings looks its module up in sys.modules, where a scorer need not put it."""
+    postponed = any(
+        isinstance(s, ast.ImportFrom) and s.module == "__future__" and any(a.name == "annotations" for a in s.names)
+        for s in source.tree.body
+    )
+    for node in source.nodes:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+        if not any(source.resolve(decorator) == "dataclasses.dataclass" for decorator in decorators):
+            continue
+        for field in node.body:
+            quoted = isinstance(field, ast.AnnAssign) and isinstance(field.annotation, ast.Constant)
+            if isinstance(field, ast.AnnAssign) and (postponed or quoted):
+                yield Hit(node.lineno, {"CLASS": node.name})
+                break
+
+
+def conflicting_compiler_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """XLA_USE_BF16=1 contradicts --auto-cast=none, and the compiler says so only when the run has started."""
+    sets_bf16 = [node for node in source.nodes if _sets(source, node, ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), "1")]
+    for node in source.nodes:
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        if sets_bf16 and ("--auto-cast=none" in text or "--auto-cast none" in text) and isinstance(node, ast.Constant):
+            yield Hit(node.lineno, {"OTHER": str(getattr(sets_bf16[0], "lineno", 0))})
+
+
+def _sets(source: Source, node: ast.AST, variables: tuple[str, ...], value: str) -> bool:
+    """Whether a statement is `os.environ[variable] = value`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or str(node.value.value) != value:
+        return False
+    target = node.targets[0]
+    return (
+        isinstance(target, ast.Subscript)
+        and source.resolve(target.value) == "os.environ"
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value in variables
+    )

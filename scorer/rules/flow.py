@@ -1,0 +1,145 @@
+"""Checks of what runs when: under `__main__` and not on import, and after the process group was made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.source import Function, Hit, Source
+
+PROCESS_GROUP = {"torch.distributed.init_process_group"}
+ENVIRONMENT_CALLS = {"os.environ.update", "os.environ.setdefault", "os.putenv"}
+
+
+def main_guard(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Under `if __name__ == "__main__":` nothing but calls of the file's own functions: the scorer imports the file."""
+    for guard in source.tree.body:
+        if not _is_guard(guard):
+            continue
+        assert isinstance(guard, ast.If)
+        read_elsewhere = _names_read_in_functions(source)
+        for statement in [*guard.body, *guard.orelse]:
+            reason = _beyond_calling(source, statement, read_elsewhere)
+            if reason:
+                yield Hit(statement.lineno, {"REASON": reason})
+
+
+def name_tests(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Nothing but the guard at the end may ask under which name the file runs."""
+    guards = [statement for statement in source.tree.body if _is_guard(statement)]
+    inside = {id(node) for guard in guards if isinstance(guard, ast.If) for node in ast.walk(guard.test)}
+    for node in source.nodes:
+        if not isinstance(node, (ast.Compare, ast.If, ast.IfExp, ast.BoolOp)):
+            continue
+        test = node if isinstance(node, ast.Compare) else getattr(node, "test", None)
+        names = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id == "__name__"] if test else []
+        if isinstance(node, ast.Compare) and names and id(names[0]) not in inside:
+            yield Hit(node.lineno)
+
+
+def late_environment(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """A variable that matters must be set before the process group exists; afterwards nobody reads it again."""
+    yield from _Walk(source, profile).run()
+
+
+class _Walk:
+    """Follows the file's own functions in the order in which the program calls them, each once."""
+
+    def __init__(self, source: Source, profile: Profile) -> None:
+        self._source, self._profile = source, profile
+        self._made_at = 0  # line that made the process group
+        self._seen: set[str] = set()
+
+    def run(self) -> Iterator[Hit]:
+        for statement in self._source.tree.body:
+            if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from self._visit(statement)
+        yield from self._enter("main")
+
+    def _enter(self, name: str) -> Iterator[Hit]:
+        function = self._source.top_level.get(name)
+        if isinstance(function, Function) and name not in self._seen:
+            self._seen.add(name)
+            for statement in function.body:
+                yield from self._visit(statement)
+
+    def _visit(self, node: ast.AST) -> Iterator[Hit]:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            return
+        for child in ast.iter_child_nodes(node):
+            yield from self._visit(child)
+        variable = self._variable_set(node)
+        if variable is not None and self._made_at:
+            matters = variable == "" or self._profile.environment.effect(variable) is not None
+            if matters:
+                yield Hit(getattr(node, "lineno", 1), {"NAME": variable or "variables", "GROUP": str(self._made_at)})
+        if isinstance(node, ast.Call):
+            full = self._source.resolve(node.func)
+            if full in PROCESS_GROUP:
+                self._made_at = node.lineno
+            elif isinstance(node.func, ast.Name):
+                yield from self._enter(node.func.id)
+
+    def _variable_set(self, node: ast.AST) -> str | None:
+        """The variable that a node sets in the environment; "" where its name cannot be told; None: it sets none."""
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Subscript) and self._source.resolve(target.value) == "os.environ":
+                    return _literal(target.slice)
+        if isinstance(node, ast.Call) and self._source.resolve(node.func) in ENVIRONMENT_CALLS:
+            return _literal(node.args[0]) if node.args else ""
+        return None
+
+
+def _literal(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_guard(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
+        return False
+    sides = [statement.test.left, *statement.test.comparators]
+    return (
+        len(sides) == 2
+        and isinstance(statement.test.ops[0], ast.Eq)
+        and {ast.dump(side) for side in sides} == {ast.dump(side) for side in _GUARD_SIDES}
+    )
+
+
+_GUARD_SIDES = (ast.Name("__name__", ast.Load()), ast.Constant("__main__"))
+
+
+def _names_read_in_functions(source: Source) -> set[str]:
+    """Names that functions and methods read, other than their own parameters and variables."""
+    names: set[str] = set()
+    for function in source.functions:
+        inner = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        own = {node.id for node in inner if isinstance(node.ctx, ast.Store)} | {
+            node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)
+        }
+        names |= {node.id for node in inner if isinstance(node.ctx, ast.Load)} - own
+    return names
+
+
+def _beyond_calling(source: Source, statement: ast.stmt, read_elsewhere: set[str]) -> str | None:
+    """What a statement under the guard does beyond calling the file's own functions; None: nothing."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return f"defines {statement.name}"
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        names = {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+        return f"imports {', '.join(sorted(names))}, which functions read" if names & read_elsewhere else None
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+            for node in ast.walk(target):
+                if isinstance(node, (ast.Attribute, ast.Subscript)):
+                    return f"changes {ast.unparse(target)}"
+                if isinstance(node, ast.Name) and node.id in read_elsewhere:
+                    return f"sets {node.id}, which functions read"
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            full = source.resolve(node.func)
+            if full and not full.startswith(("builtins.", "sys.exit", "argparse.", "sys.argv")):
+                return f"calls {full}"
+    return None
