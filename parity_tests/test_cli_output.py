@@ -41,20 +41,21 @@ def test_a_run_that_is_cut_short_leaves_the_earlier_result_as_it_was(tmp_path: P
 
 def test_a_second_run_replaces_the_whole_earlier_result(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    for name in ("old.txt", "new.txt"):
+    for name in ("log.txt", "junit.xml"):
         with OutputDirectory(target) as directory:
             (directory.staging / "verdict.json").write_text("{}")
             (directory.staging / name).write_text(name)
             directory.commit()
-    assert names(target) == ["new.txt", "verdict.json"]
+    assert names(target) == ["junit.xml", "verdict.json"]
     assert names(tmp_path) == ["out"]
 
 
 def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "verdict.json").write_text("{}")
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(OutputError, match="no earlier result"):
+    with pytest.raises(OutputError, match="no result of this command"):
         OutputDirectory(tmp_path)
-    assert names(tmp_path) == ["thesis.tex"]
+    assert names(tmp_path) == ["thesis.tex", "verdict.json"]
 
 
 def test_a_file_in_the_place_is_refused_and_an_empty_directory_is_not(tmp_path: Path) -> None:

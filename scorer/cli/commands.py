@@ -278,7 +278,7 @@ def lane_local(
     kit_sha256: KitHash = None,
     cold: Cold = False,
 ) -> int:
-    """Run the recipe as its author does; leaves receipt.json, log.txt and the checkpoint (out/final.pt).
+    """Run the recipe as its author does; leaves receipt.json, log.txt, out/final.pt.
 
     Example:
 
@@ -302,7 +302,7 @@ def lane_artifact(
     kit_sha256: KitHash = None,
     cold: Cold = False,
 ) -> int:
-    """Run the built bytes by their launch string in a clean room; leaves receipt.json, log.txt and the checkpoint (out/final.pt).
+    """Run the built bytes by their launch string in a clean room; leaves receipt.json, log.txt, out/final.pt.
 
     Example:
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-OURS = ("verdict.json", "receipt.json")
-"""A directory that holds one of these was written by an earlier run, and may be replaced."""
+OURS = {"verdict.json", "junit.xml", "report.html", "receipts", "lanes", "receipt.json", "log.txt", "out"}
+"""Top-level names that the commands write: a directory that holds no other may be replaced."""
 
 
 class OutputError(ValueError):
@@ -27,12 +27,13 @@ class OutputDirectory:
     def __init__(self, target: Path) -> None:
         self.target = target.resolve()
         if self.target.is_dir():
-            foreign = any(self.target.iterdir()) and not any((self.target / name).is_file() for name in OURS)
+            foreign = sorted({path.name for path in self.target.iterdir()} - OURS)[:1]
         else:
-            foreign = self.target.exists()
+            foreign = [self.target.name] if self.target.exists() else []
         if foreign:
             raise OutputError(
-                f"{target}: exists and holds no earlier result of this command; name another place with -o"
+                f"{target}: is or holds something that is no result of this command ({foreign[0]}); "
+                "name another place with -o"
             )
         self.staging = self.target
 

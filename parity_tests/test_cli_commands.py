@@ -1,0 +1,166 @@
+"""The commands: what they refuse and how they say so, and that a stop leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.testing import CliRunner, Result
+
+from parity_tests import report_sample as sample
+from scorer.cli import main
+from scorer.room import receipts as receipt_files
+from scorer.room.receipts import Lane, Receipt
+
+ROOT = Path(__file__).parents[1]
+LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
+
+
+def scorer(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def train_py(tmp_path: Path) -> Path:
+    path = tmp_path / "train.py"
+    path.write_text('"""A file."""\n')
+    return path
+
+
+@pytest.fixture
+def receipt(tmp_path: Path) -> Path:
+    path = tmp_path / "receipt.json"
+    receipt_files.write(sample.sample_receipts(updates=8)[Lane.ARTIFACT], path)
+    return path
+
+
+def test_every_command_explains_itself_with_an_example() -> None:
+    for name in (
+        "parity",
+        "rehearse",
+        "score",
+        "compare",
+        "check",
+        "schema",
+        "lane local",
+        "lane artifact",
+        "lane trusted",
+    ):
+        said = scorer(*name.split(), "--help")
+        assert said.exit_code == 0, name
+        assert f"scorer {name}" in said.output, name
+
+
+def test_bad_input_is_one_message_with_place_and_remedy_and_exit_code_2(
+    tmp_path: Path, train_py: Path, receipt: Path
+) -> None:
+    out = tmp_path / "out"
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"lane": 1}')
+    local = ("lane", "local", "-o", out)
+    cases: list[tuple[tuple[str | Path, ...], tuple[str, ...]]] = [
+        (("check", train_py, "--contest", "nowhere"), ("no such contest profile", "embedded")),
+        (("check", tmp_path / "none.py"), ("none.py", "cannot be read")),
+        (("check", tmp_path), ("manifest.json", "build")),
+        (("score", train_py, "--checkpoint", tmp_path / "none.pt"), ("none.pt", "no such file", "expected")),
+        (("rehearse", train_py, "--launch", LAUNCH + " | tee log", "-o", out), ("word 6", "no pipe", "in: ")),
+        (("rehearse", train_py, "--launch", LAUNCH, "-o", tmp_path), ("no result of this command", "-o")),
+        (("compare", train_py, train_py), ("--launch is missing",)),
+        (("compare", broken, receipt), ("broken.json", "not a receipt", "run the lane again")),
+        (("compare", receipt, receipt, "--launch", LAUNCH), ("--launch", "leave it out")),
+        ((*local, "--local", "python train.py"), ("torchrun",)),
+        ((*local, "--local", LAUNCH, "--local-root", tmp_path / "none"), ("none", "no such directory")),
+        ((*local, "--local", LAUNCH, "--local-env", "NAME"), ("--local-env NAME", "NAME=VALUE")),
+        ((*local, "--local", LAUNCH, "--kit-sha256", "00"), ("--kit-sha256", "--kit DIR")),
+        ((*local, "--local", LAUNCH, "--kit", tmp_path, "--kit-sha256", "00"), ("prepare.py", "check the path")),
+        ((*local[:2], "-o", train_py / "x", "--local", LAUNCH), ("train.py", "check the path")),
+    ]
+    for arguments, expected in cases:
+        result = scorer(*arguments)
+        assert result.exit_code == 2, (arguments, result.output)
+        assert "Traceback" not in result.output
+        for words in expected:
+            assert words in result.output, (words, result.output)
+        assert not out.exists()
+
+
+def test_a_kit_with_another_hash_is_refused_before_anything_of_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "prepare.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
+    result = scorer(
+        "lane", "local", "--local", LAUNCH, "-o", tmp_path / "o", "--kit", tmp_path, "--kit-sha256", "0" * 64
+    )
+    assert result.exit_code == 2
+    assert "use the organiser's file unchanged" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prepare.py"]
+
+
+def test_schemas_are_json_schemas_of_the_documents(receipt: Path) -> None:
+    shown = json.loads(scorer("schema").output)
+    assert shown == Receipt.model_json_schema()
+    assert json.loads(scorer("schema", "verdict").output)["title"] == "Verdict"
+    assert set(json.loads(receipt.read_text())) <= set(shown["properties"])
+
+
+def test_check_prints_findings_for_people_and_for_programs(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text("import os\n\nFLAGS = os.environ.setdefault('NEURON_CC_FLAGS', '--optlevel=1')\n")
+    text = scorer("check", path)
+    assert text.exit_code == 1
+    assert "train.py:3" in text.output
+    found = json.loads(scorer("check", path, "--format", "json").output)
+    assert {"file": "train.py", "line": 3} in [finding["place"] for finding in found]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_ends_every_process_and_leaves_nothing_half_written(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    program = tmp_path / "recipe"
+    program.mkdir()
+    (program / "slow.py").write_text("import time\n\nprint('up', flush=True)\ntime.sleep(600)\n")
+    command = [
+        sys.executable, "-m", "scorer", "lane", "local", "--local-root", str(program), "-o", str(tmp_path / "out"),
+        "--local", "torchrun --standalone --nproc_per_node=2 slow.py",
+    ]  # fmt: skip
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        _wait_for(lambda: _ranks(program) == 2)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == code
+    assert "nothing was written" in said
+    assert "Traceback" not in said
+    _wait_for(lambda: _ranks(program) == 0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["recipe", "tmp"]
+    assert list(temporary.iterdir()) == []
+
+
+def _ranks(program: Path) -> int:
+    """Processes that run the slow program with a rank."""
+    found = 0
+    for process in psutil.process_iter():
+        try:
+            found += str(program / "slow.py") in process.cmdline() and "RANK" in process.environ()
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def _wait_for(condition: object, seconds: float = 60.0) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
