@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import prepare
 import torch
@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from recipe.config import Config
 
 
-@dataclass(frozen=True)
-class Ranks:
+class Ranks(NamedTuple):
     """Where this process stands among the others, and the device it computes on."""
 
     rank: int
