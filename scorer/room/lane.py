@@ -8,7 +8,6 @@ removed; `keep` holds the log and the checkpoint.
 
 from __future__ import annotations
 
-import errno
 import re
 import shutil
 import signal
@@ -33,6 +32,7 @@ from scorer.room.observer.settings import VARIABLE, Settings
 from scorer.room.receipts import (
     Checkpoint,
     Clock,
+    Event,
     Lane,
     Launch,
     Outcome,
@@ -47,6 +47,7 @@ OBSERVER = Path(__file__).parent / "observer"
 LOG_NAME = "log.txt"
 TAIL_LINES = 40
 POLL_SECONDS = 0.1
+FULL_DISK_BYTES = 1 << 16
 RANK_KILLED = re.compile(r"exitcode\s*:\s*(-\d+)\)\s*local_rank\s*:\s*(\d+)")
 
 FAILED = define(
@@ -190,7 +191,9 @@ class _Run:
         journals = records.read_all(self.records, self._rename)
         lines = self._read_log()
         outcome, problem, site = self._judge_end(exit_code, process, journals, lines)
-        kept = self._keep_checkpoint(outcome)
+        kept, not_kept = self._keep(outcome)
+        if not_kept is not None:
+            outcome, problem, site = Outcome.FAILED, problem or not_kept, site
         left_files = self.room.leftover_files(allowed=[self.profile.files.output_directory])
         left_processes = [self._rename(line) for line in process.left]
         if self.spec.lane in _OF_SUBMISSIONS:
@@ -276,7 +279,11 @@ class _Run:
         return self.room.control / "observe.json"
 
     def _caches(self) -> Path:
-        return self.room.caches if self.spec.caches == "cold" else cache_root().resolve() / "room-caches"
+        if self.spec.caches == "cold":
+            return self.room.caches
+        shared = cache_root().resolve() / "room-caches"
+        shared.mkdir(parents=True, exist_ok=True)
+        return shared
 
     def _command(self) -> list[str]:
         """The launch string's words, as they are. A recipe's script lies in its root, not in the room."""
@@ -339,7 +346,7 @@ class _Run:
             self._find(code, problem, first.site, rank=first.rank)
             return Outcome.FAILED, problem, first.site
         if exit_code != 0:
-            problem = process.problem or _killed(lines) or _last_words(exit_code, lines)
+            problem = process.problem or _killed(lines) or self._full_disk() or _last_words(exit_code, lines)
             self._find(FAILED, problem)
             return Outcome.FAILED, problem, None
         if self.spec.observe:
@@ -351,35 +358,38 @@ class _Run:
                 return Outcome.FAILED, problem, None
         return Outcome.COMPLETE, None, None
 
-    def _keep_checkpoint(self, outcome: Outcome) -> Checkpoint | None:
-        """Take the log and the checkpoint out of the room and look at the latter."""
+    def _keep(self, outcome: Outcome) -> tuple[Checkpoint | None, str | None]:
+        """Take the log and the checkpoint out of the room and describe the latter; or say why that was not possible."""
         told = self.profile.files.checkpoint
-        path = self.room.work / told
+        path, kept = self.room.work / told, self.keep / told
         try:
             shutil.copyfile(self.log, self.keep / LOG_NAME)
             if path.is_file() and not path.is_symlink():
-                kept = self.keep / told
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, kept)
-                return checkpoint.inspect(kept, told)
+                return checkpoint.inspect(kept, told), None
         except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            raise OSError(
-                error.errno, f"no space to keep the lane's log and checkpoint; free some in {self.keep}"
-            ) from error
+            kept.unlink(missing_ok=True)
+            problem = f"the log and the checkpoint cannot be kept in {self.keep.name}: {error.strerror or error}"
+            self._find(FAILED, problem)
+            return None, problem
         if outcome is Outcome.COMPLETE and not self.spec.stop_after_window:
             self._find(NO_CHECKPOINT, f"{told} is not there after the run")
-        return None
+        return None, None
+
+    def _full_disk(self) -> str | None:
+        """A program that finds the disk full may not even be able to say so."""
+        free = shutil.disk_usage(self.room.root).free
+        return None if free > FULL_DISK_BYTES else f"the disk that holds the room is full ({free} bytes are free)"
 
     def _judge_conduct(self, journals: list[records.Journal], left_files: list[str], left_processes: list[str]) -> None:
         """Findings about what a submission did beside training."""
         for journal in journals:
             for event in journal.rank.events:
                 for code, kind, message in _CONDUCT:
-                    if event.kind == kind:
+                    if event.kind == kind and not self._is_allowed(event):
                         self._find(code, f"{message} {event.detail}", event.site, rank=journal.rank.rank)
-        noted = {event.detail for journal in journals for event in journal.rank.events if event.kind == "write"}
+        noted = {event.detail for j in journals for event in j.rank.events if event.kind in ("write", "save")}
         for file in left_files:
             if file.removeprefix("work/") not in noted:
                 self._find(LEFT_FILE, f"left {file}")
@@ -389,6 +399,11 @@ class _Run:
             script = self.room.work / self.profile.launch.script
             if not script.is_file() or sha256_file(script) != self.spec.source.sha256:
                 self._find(CHANGED_ITSELF, f"{script.name} is not the file that was put into the room")
+
+    def _is_allowed(self, event: Event) -> bool:
+        """Saves into the output directory, or into memory."""
+        places = (f"{self.profile.files.output_directory}/", "<buffer>")
+        return event.kind == "save" and event.detail.startswith(places)
 
     def _find(self, code: str, message: str, site: Site | None = None, rank: int | None = None) -> None:
         """Raise a finding once: every rank runs the same lines."""
@@ -439,11 +454,12 @@ class _Run:
             names[str(self.root)] = "<recipe>"
         for path in sorted(names, key=len, reverse=True):
             text = text.replace(path, names[path])
-        return text
+        return text.encode(errors="backslashreplace").decode()  # JSON has no lone surrogates
 
 
 _CONDUCT = (
     (WROTE_OUTSIDE, "write", "wrote"),
+    (WROTE_OUTSIDE, "save", "saved to"),
     (SUBPROCESS, "subprocess", "started"),
     (CONNECTED, "connect", "connected to"),
     (FOREIGN_IMPORT, "foreign-import", "imported from outside the room:"),

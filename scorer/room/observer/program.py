@@ -11,6 +11,7 @@ from typing import Any
 
 from .settings import Settings
 
+INDEPENDENT = ("torch", "torch_neuronx", "torch_xla", "libneuronxla", "neuronxcc", "nki", "triton")
 STANDARD_LIBRARY = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
 
 
@@ -22,8 +23,8 @@ class Program:
         packages = [*site.getsitepackages(), site.getusersitepackages(), sys.prefix, sys.exec_prefix]
         self._installed = _directories(*STANDARD_LIBRARY, *packages)
         self._not_program = (*_directories(*settings.not_program), *self._installed)
-        self._library = _directories(*STANDARD_LIBRARY)
-        self._packages = _directories(*site.getsitepackages())
+        sdk = [f"{place}/{name}" for place in site.getsitepackages() for name in INDEPENDENT]
+        self._independent = _directories(*settings.not_program, *sdk)
         self._relative: dict[str, str | None] = {}
 
     def relative(self, filename: str) -> str | None:
@@ -46,17 +47,17 @@ class Program:
         return None
 
     def blame(self, frame: FrameType | None) -> dict[str, Any] | None:
-        """The line of the program that did something itself, through nothing but the standard library.
+        """The innermost line of the program, unless something in between acted on its own account.
 
-        None when a library acted on its own (torch compiling, a package being imported), even if the program called it.
+        That is torch, the Neuron SDK or the kit (they compile, cache and connect as they see fit), or a module that is
+        being imported.
         """
         while frame is not None:
             filename = frame.f_code.co_filename
             name = self.relative(filename)
             if name is not None:
                 return {"file": name, "line": frame.f_lineno}
-            standard = filename.startswith(self._library) and not filename.startswith(self._packages)
-            if filename.startswith("<frozen importlib") or not (standard or filename.startswith("<frozen")):
+            if filename.startswith(("<frozen importlib", *self._independent)):
                 return None
             frame = frame.f_back
         return None

@@ -148,10 +148,12 @@ class Session:
     def saving(self, target: Any) -> None:
         """torch.save is about to write to `target`."""
         self.close_update()
-        name = getattr(target, "name", target)
-        detail = os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else "<buffer>"
-        if detail.startswith(self.settings.work + "/"):
-            detail = detail[len(self.settings.work) + 1 :]
+        name = target if isinstance(target, str | bytes | os.PathLike) else getattr(target, "name", None)
+        detail = "<buffer>"
+        if isinstance(name, str | bytes | os.PathLike):
+            detail = os.path.abspath(os.fsdecode(name))  # noqa: PTH100
+            if detail.startswith(self.settings.work + "/"):
+                detail = detail[len(self.settings.work) + 1 :]
         self.journal.event("save", detail, self.program.site(sys._getframe(2)))
 
     def launch(self, kernel: Any, args: Any, kwargs: Any) -> None:
@@ -251,27 +253,32 @@ class Session:
     # -- the model -----------------------------------------------------------------------------------------------
 
     def _find_model(self, optimizer: Any) -> None:
-        """Name the parameters by the module that holds most of the optimizer's; of several, the innermost."""
-        wanted = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-        best: tuple[int, int, dict[str, Any]] | None = None
+        """Name the parameters by the module that holds most of what is optimized, and of several the largest.
+
+        A rank may optimize a part of the model only; all of it is wanted. A wrapper holds as much: short names win.
+        """
+        module, optimizers = self.torch.nn.Module, {id(optimizer): optimizer}
+        modules = []
         for thing in gc.get_objects():
             # type() and not isinstance(): asking a lazy proxy for its class could run the program's code
-            if not issubclass(type(thing), self.torch.nn.Module):
-                continue
-            named = dict(thing.named_parameters())
-            covered = len(wanted & {id(parameter) for parameter in named.values()})
-            rank = (covered, -sum(map(len, named)))
-            if covered and (best is None or rank > best[:2]):
-                best = (*rank, named)
-        named = (
-            best[2]
-            if best
-            else {
-                f"group{g}.parameter{p}": parameter
-                for g, group in enumerate(optimizer.param_groups)
-                for p, parameter in enumerate(group["params"])
-            }
-        )
+            if issubclass(type(thing), module):
+                modules.append(thing)
+            elif issubclass(type(thing), self.torch.optim.Optimizer):
+                optimizers[id(thing)] = thing
+        groups = [group for each in optimizers.values() for group in each.param_groups]
+        wanted = {id(parameter) for group in groups for parameter in group["params"]}
+        named: dict[str, Any] = {
+            f"group{g}.parameter{p}": parameter
+            for g, group in enumerate(optimizer.param_groups)
+            for p, parameter in enumerate(group["params"])
+        }
+        best = (0, 0, 0)
+        for candidate in modules:
+            parameters = dict(candidate.named_parameters())
+            covered = len(wanted & {id(parameter) for parameter in parameters.values()})
+            rank = (covered, len(parameters), -sum(map(len, parameters)))
+            if covered and rank > best:
+                best, named = rank, parameters
         self._named = {_bare(name): parameter for name, parameter in named.items()}
         self._names = {id(parameter): name for name, parameter in self._named.items()}
         self.journal.write(
