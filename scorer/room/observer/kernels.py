@@ -22,12 +22,13 @@ def install(module: Any, session: Session) -> None:
     @functools.wraps(call)
     def observed_call(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal depth
-        if depth == 0:
-            session.launch(self, args, kwargs)
         depth += 1  # a kernel called inside a running kernel is inlined: no launch of its own
         try:
-            return call(self, *args, **kwargs)
+            result = call(self, *args, **kwargs)
         finally:
             depth -= 1
+        if depth == 0:  # one that raised has not run: what a program does instead must not pass for a launch
+            session.launch(self, args, kwargs)
+        return result
 
     kind.__call__ = observed_call

@@ -157,7 +157,7 @@ class Session:
         self.journal.event("save", detail, self.program.site(sys._getframe(2)))
 
     def launch(self, kernel: Any, args: Any, kwargs: Any) -> None:
-        """A kernel is about to run."""
+        """A kernel has run."""
         started = real_monotonic()
         function = getattr(kernel, "func", kernel)
         code = getattr(function, "__code__", None)
