@@ -30,6 +30,10 @@ class Source:
         """Line of the first `torch.save(...)`."""
         return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func) == "torch.save")
 
+    def call(self, name: str) -> int | None:
+        """Line of the first call of a function or method of this name."""
+        return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func).split(".")[-1] == name)
+
     def training_branch(self) -> int | None:
         """Line of the first read of `self.training`."""
         return self._first(
@@ -93,4 +97,4 @@ def _dotted(node: ast.expr) -> str:
         return node.id
     if isinstance(node, ast.Attribute):
         return f"{_dotted(node.value)}.{node.attr}"
-    return ""
+    return "<expression>"

@@ -1,0 +1,122 @@
+"""Environment: what each rank had that can change numbers, speed or what runs."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from scorer.compare.case import Case, paired
+from scorer.contest import Profile
+from scorer.findings import Finding, Place, define, finding
+from scorer.room.receipts import Rank, Receipt, Site
+
+ENV001 = define(
+    "ENV001",
+    title="A variable that matters differs between the local run and the artifact's",
+    why="Flags change numbers and speed; the scoring machine has only those that the program sets itself.",
+    remedy="Set the variable in the program, unconditionally and before its first use; export nothing outside.",
+)
+ENV002 = define(
+    "ENV002",
+    title="The program reads a variable that differs between the lanes",
+    why="What the program does then depends on the machine that it runs on.",
+    remedy="Make the value a knob of the configuration, and drop the read.",
+)
+ENV003 = define(
+    "ENV003",
+    title="The lanes ran on different software or devices",
+    why="Their numbers may differ for that reason alone.",
+    remedy="Run both lanes with the same interpreter, packages, device and Neuron SDK.",
+)
+
+
+def compare(case: Case) -> list[Finding]:
+    """Findings about variables and software of the local and the artifact lane."""
+    local, artifact = case.local, case.artifact_lane
+    if local is None or artifact is None:
+        return []
+    findings: list[Finding] = []
+    told: set[str] = set()
+    for here, there in paired(local, artifact):
+        for name in sorted(_names(here) | _names(there)):
+            if name in told:
+                continue
+            found = _variable(case, local, artifact, here, there, name)
+            if found is not None:
+                told.add(name)
+                findings.append(found)
+    return findings + _software(local, artifact)
+
+
+def matters(profile: Profile, name: str) -> str | None:
+    """What a variable changes: "numerics", "speed" or "execution"; None for one that changes nothing."""
+    policy = profile.environment
+    if any(fnmatchcase(name, pattern) for pattern in (*policy.launcher_owned, *policy.harness_owned)):
+        return None
+    exact = policy.matters.get(name)
+    return exact or next((what for pattern, what in policy.matters.items() if fnmatchcase(name, pattern)), None)
+
+
+def _names(rank: Rank) -> set[str]:
+    return rank.environment_start.keys() | rank.environment_end.keys()
+
+
+def _variable(case: Case, local: Receipt, artifact: Receipt, here: Rank, there: Rank, name: str) -> Finding | None:
+    at_end = here.environment_end.get(name), there.environment_end.get(name)
+    at_start = here.environment_start.get(name), there.environment_start.get(name)
+    if at_end[0] == at_end[1] and at_start[0] == at_start[1]:
+        return None
+    place, line, read = _site(case, local, artifact, here, there, name)
+    what = matters(case.profile, name)
+    owned = any(fnmatchcase(name, pattern) for pattern in case.profile.environment.launcher_owned)
+    if what is None and (owned or not read):
+        return None
+    when, (mine, theirs) = ("at the end", at_end) if at_end[0] != at_end[1] else ("at the start", at_start)
+    effect = f" ({what})" if what else ""
+    return finding(
+        ENV001 if what else ENV002,
+        f"{name}{effect} {_shown(mine)} in the local run {when} and {_shown(theirs)} in the artifact's",
+        place=place,
+        artifact_line=line,
+        rank=there.rank,
+        evidence={"variable": name, "local": mine, "artifact": theirs, "when": when},
+    )
+
+
+def _site(
+    case: Case, local: Receipt, artifact: Receipt, here: Rank, there: Rank, name: str
+) -> tuple[Place | None, int | None, bool]:
+    """(place, artifact line, whether it was read): who set the variable, else who read it, artifact before recipe."""
+    read = False
+    found: list[tuple[int, Receipt, Site]] = []
+    for receipt, rank in ((artifact, there), (local, here)):
+        for event in rank.events:
+            if event.detail == name and event.kind in ("set-environment", "read-environment"):
+                read = read or event.kind == "read-environment"
+                if event.site is not None:
+                    found.append((0 if event.kind == "set-environment" else 1, receipt, event.site))
+    if not found:
+        return None, None, read
+    _, receipt, site = min(found, key=lambda entry: entry[0])
+    return case.place(receipt, site), case.line(receipt, site), read
+
+
+def _software(local: Receipt, artifact: Receipt) -> list[Finding]:
+    for here, there in paired(local, artifact):
+        facts = {
+            "Python": (here.python, there.python),
+            "Neuron SDK": (here.neuron, there.neuron),
+            "devices": (", ".join(here.devices), ", ".join(there.devices)),
+            **{
+                f"package {name}": (here.packages[name], there.packages[name])
+                for name in sorted(here.packages.keys() & there.packages.keys())
+            },
+        }
+        for what, (mine, theirs) in facts.items():
+            if mine != theirs:
+                message = f"{what}: {mine or 'none'} in the local run, {theirs or 'none'} in the artifact's"
+                return [finding(ENV003, message, rank=there.rank, evidence={"what": what})]
+    return []
+
+
+def _shown(value: str | None) -> str:
+    return "is not set" if value is None else f"is {value!r}"

@@ -1,0 +1,87 @@
+"""Operators: what one update is made of, so that a flag that changes the program but not its numbers shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scorer.compare.case import Case, paired
+from scorer.findings import Finding, Place, define, finding
+from scorer.room.receipts import OperatorCall, Rank, Receipt
+
+OPS001 = define(
+    "OPS001",
+    title="One update is made of different operators",
+    why="The programs differ even where their numbers agree: fused against unfused attention, an extra copy or cast; "
+    "that costs time or memory.",
+    remedy="Look at the line named, and at the flag or branch that decides there.",
+)
+
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Change:
+    """One operator and signature whose count differs."""
+
+    operator: str
+    signature: str
+    local: int
+    artifact: int
+    place: Place | None
+    line: int | None  # of train.py
+
+    def __str__(self) -> str:
+        return f"{self.operator}({self.signature}) {self.local} times locally, {self.artifact} in the artifact"
+
+
+def compare(case: Case) -> list[Finding]:
+    """At most one finding: the first rank whose census differs, with its differences."""
+    local, artifact = case.local, case.artifact_lane
+    if local is None or artifact is None:
+        return []
+    for here, there in paired(local, artifact):
+        if here.census_update is None or here.census_update != there.census_update:
+            continue
+        changes = list(differences(case, local, artifact, here, there))
+        if changes:
+            # What the artifact newly does, at a line of its own, says most; then what it no longer does.
+            told = min(changes, key=lambda c: (c.place is None, c.local > 0, c.operator, c.signature))
+            more = f" (and {len(changes) - 1} other rows)" if len(changes) > 1 else ""
+            return [
+                finding(
+                    OPS001,
+                    f"update {here.census_update}: {told}{more}",
+                    place=told.place,
+                    artifact_line=told.line,
+                    lane=artifact.lane.value,
+                    rank=there.rank,
+                    update=here.census_update,
+                    evidence={"changes": [str(change) for change in changes[:SHOWN]]},
+                )
+            ]
+    return []
+
+
+def differences(case: Case, local: Receipt, artifact: Receipt, here: Rank, there: Rank) -> Iterator[Change]:
+    """Rows of two censuses that differ, sorted by operator and signature."""
+    left, right = _rows(here), _rows(there)
+    for key in sorted(left.keys() | right.keys()):
+        a, b = left.get(key), right.get(key)
+        counts = (a.count if a else 0, b.count if b else 0)
+        if counts[0] != counts[1]:
+            place, line = _where(case, local, artifact, a, b)
+            yield Change(*key, *counts, place, line)
+
+
+def _rows(rank: Rank) -> dict[tuple[str, str], OperatorCall]:
+    return {(call.operator, call.signature): call for call in rank.census}
+
+
+def _where(
+    case: Case, local: Receipt, artifact: Receipt, a: OperatorCall | None, b: OperatorCall | None
+) -> tuple[Place | None, int | None]:
+    """The artifact's line where it has one that maps, else the recipe's own."""
+    if b is not None and (place := case.place(artifact, b.site)) is not None:
+        return place, case.line(artifact, b.site)
+    return (case.place(local, a.site) if a is not None else None), None
