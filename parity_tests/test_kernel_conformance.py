@@ -1,7 +1,8 @@
 """Every NKI kernel against its torch reference: shapes, dtypes, one and two cores, forward and backward.
 
-The reference is computed in fp64 from the same inputs. A kernel computes in fp32 and rounds its result once, so it may be wrong by half
-a unit of the result's dtype (`resolution`), and by some rounding steps of fp32 relative to the largest value that enters its sums.
+The reference is computed in fp64 from the same inputs. A kernel computes in fp32 and rounds its result once, so it may
+be wrong by half a unit of the result's dtype, and by some rounding steps of fp32 relative to the largest value that
+enters its sums.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def rounds_away(found: Tensor, expected: Tensor) -> bool:
     return True
 
 
-def gradients(function: Callable[..., Tensor | tuple[Tensor, ...]], inputs: list[Tensor], dout: list[Tensor]) -> list[Tensor]:
+def gradients(
+    function: Callable[..., Tensor | tuple[Tensor, ...]], inputs: list[Tensor], dout: list[Tensor]
+) -> list[Tensor]:
     """Gradients of `inputs` under the given gradients of the results."""
     leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     outputs = function(*leaves)
@@ -82,7 +85,8 @@ def test_rms_norm(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
     x_neuron.requires_grad_()
     module(x_neuron).backward(dy.to("neuron"))
     dx, dweight = gradients(reference, [x.double(), weight.double()], [dy.double()])
-    assert x_neuron.grad is not None and module.weight.grad is not None
+    assert x_neuron.grad is not None
+    assert module.weight.grad is not None
     assert_close(x_neuron.grad, dx, "dx")
     assert_close(module.weight.grad, dweight, "dweight")
 
@@ -118,7 +122,9 @@ def test_relu_squared(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> N
 
 @cores
 @dtypes
-@pytest.mark.parametrize("shape", [(1, 1, 1, 2), (1, 7, 2, 32), (3, 16, 4, 8), (2, 128, 2, 32), (1, 129, 1, 64), (3, 200, 2, 16)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1, 2), (1, 7, 2, 32), (3, 16, 4, 8), (2, 128, 2, 32), (1, 129, 1, 64), (3, 200, 2, 16)]
+)
 def test_rotary_qk_norm(shape: tuple[int, int, int, int], dtype: torch.dtype, lnc: int) -> None:
     cos, sin = rotary_tables(shape[1], shape[3], 10000.0, torch.device("cpu"))
     q, k, dq_out, dk_out = (random(*shape, dtype=dtype, scale=2.0, seed=seed) for seed in range(4))
@@ -153,7 +159,9 @@ def rotary_norm_reference64(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def test_torch_rotary_norm_is_the_definition() -> None:
     x = random(2, 9, 3, 16, dtype=torch.float32)
     cos, sin = rotary_tables(9, 16, 10000.0, torch.device("cpu"))
-    assert_close(rotary_norm_reference(x, cos, sin, EPS), rotary_norm_reference64(x.double(), cos.double(), sin.double()), "y")
+    assert_close(
+        rotary_norm_reference(x, cos, sin, EPS), rotary_norm_reference64(x.double(), cos.double(), sin.double()), "y"
+    )
 
 
 def test_rotary_attention_depends_on_distance_only() -> None:
@@ -189,7 +197,8 @@ def test_softcap_cross_entropy(shape: tuple[int, ...], dtype: torch.dtype, lnc: 
     assert_close(softcap_cross_entropy_reference(logits, targets, CAP), reference(logits.double()), "torch loss")
     loss.backward()
     (expected,) = gradients(reference, [logits.double()], [torch.tensor(1.0, dtype=torch.float64)])
-    assert leaf.grad is not None and leaf.grad.dtype == dtype
+    assert leaf.grad is not None
+    assert leaf.grad.dtype == dtype
     assert_close(leaf.grad, expected, "dlogits")
 
 
@@ -198,7 +207,8 @@ def test_softcap_cross_entropy_of_extreme_logits_is_finite() -> None:
     logits = torch.full((2, 16), -1e4)
     logits[:, 3] = 1e4
     losses = [
-        NkiSoftcapCrossEntropy(CAP, 1)(logits.to("neuron"), torch.tensor([target, target]).to("neuron")).item() for target in (3, 4)
+        NkiSoftcapCrossEntropy(CAP, 1)(logits.to("neuron"), torch.tensor([target, target]).to("neuron")).item()
+        for target in (3, 4)
     ]
     assert losses[0] == pytest.approx(0.0, abs=1e-5)
     assert losses[1] == pytest.approx(2 * CAP, abs=1e-4)
@@ -208,7 +218,12 @@ def test_softcap_cross_entropy_of_extreme_logits_is_finite() -> None:
     ("call", "message"),
     [
         (lambda: NkiReLUSquared(1)(torch.zeros(1, 16385, device="neuron")), "C = 16385"),
-        (lambda: NkiSoftcapCrossEntropy(30.0, 1)(torch.zeros(1, 4, device="neuron"), torch.zeros(1, device="neuron").long()), "cap = 30"),
+        (
+            lambda: NkiSoftcapCrossEntropy(30.0, 1)(
+                torch.zeros(1, 4, device="neuron"), torch.zeros(1, device="neuron").long()
+            ),
+            "cap = 30",
+        ),
         (lambda: NkiReLUSquared(1)(torch.zeros(1, 4)), "relu_squared_forward"),
     ],
     ids=["too wide", "cap out of range", "not on the device"],

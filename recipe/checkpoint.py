@@ -75,8 +75,14 @@ def load_model(checkpoint_path: str, device: str | torch.device, config: Config)
 def _read(checkpoint_path: str) -> dict[str, Any]:
     try:
         checkpoint = torch.load(checkpoint_path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise CheckpointError(f"{checkpoint_path}: cannot be read: {error}; train again to write it") from error
+    except pickle.UnpicklingError as error:
+        # torch's own message advises to switch the safe reader off.
+        raise CheckpointError(
+            f"{checkpoint_path}: cannot be read: not a file of plain values and tensors; train again to write it"
+        ) from error
+    except (OSError, RuntimeError, EOFError) as error:
+        reason = str(error).partition("\n")[0] or "the file ends too early"
+        raise CheckpointError(f"{checkpoint_path}: cannot be read: {reason}; train again to write it") from error
     if not isinstance(checkpoint, dict) or not {"model_state", "model_config", "meta"} <= checkpoint.keys():
         raise CheckpointError(
             f"{checkpoint_path}: expected a dict with model_state, model_config and meta; train again to write one"

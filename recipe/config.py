@@ -136,12 +136,16 @@ def load_config(argv: list[str] | None = None) -> Config:
 
 def _parse_arguments(argv: list[str]) -> tuple[Path, list[tuple[str, str]]]:
     config, pairs = None, []
+    seen: set[str] = set()
     if len(argv) % 2:
         raise ConfigError(f"command line: {argv[-1]!r} stands alone; write every option as `--knob value`")
     for option, value in zip(argv[::2], argv[1::2], strict=True):
         if not option.startswith("--"):
             raise ConfigError(f"command line: expected an option such as --config, found {option!r}")
         name = option[2:].replace("-", "_")
+        if name in seen:
+            raise ConfigError(f"command line: {option} is given twice; keep one of the two")
+        seen.add(name)
         if name == "config":
             config = value
         else:

@@ -1,0 +1,93 @@
+"""Muon and AdamW, and who owns what."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from parity_tests.recipe_samples import on_cpu
+from recipe.model import GPT
+from recipe.optim import AdamW, Muon, deal, make_optimizers, orthogonalize, set_learning_rate
+from recipe.ranks import Ranks
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16)])
+def test_newton_schulz_brings_singular_values_near_one(shape: tuple[int, int]) -> None:
+    matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0)) * 7.0
+    result = orthogonalize(matrices, torch.float32)
+    assert result.shape == matrices.shape
+    assert torch.linalg.svdvals(matrices).max() > 10.0
+    values = torch.linalg.svdvals(result)
+    assert values.min() > 0.3
+    assert values.max() < 1.3
+    for matrix, one in zip(matrices, result, strict=True):
+        u, _, v = torch.linalg.svd(matrix, full_matrices=False)
+        assert torch.cosine_similarity(one.flatten(), (u @ v).flatten(), dim=0) > 0.95
+
+
+def test_muon_treats_each_matrix_alone_and_scales_tall_ones() -> None:
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(8, 8), (8, 8), (32, 8), (8, 32)]
+    parameters = [nn.Parameter(torch.randn(shape, generator=generator)) for shape in shapes]
+    before = [p.detach().clone() for p in parameters]
+    for parameter in parameters:
+        parameter.grad = torch.randn(parameter.shape, generator=generator)
+    Muon(parameters, lr=0.1, momentum=0.9, dtype=torch.float32, mine={id(p) for p in parameters}).step()
+    for parameter, old, factor in zip(parameters, before, (1.0, 1.0, 2.0, 1.0), strict=True):
+        assert parameter.grad is not None
+        nesterov = parameter.grad.lerp(0.1 * parameter.grad, 0.9)
+        expected = old - 0.1 * factor * orthogonalize(nesterov[None], torch.float32)[0]
+        assert torch.allclose(parameter, expected, atol=1e-6)
+
+
+def test_adamw_is_adamw() -> None:
+    generator = torch.Generator().manual_seed(0)
+    mine, reference = (nn.Parameter(torch.ones(4, 3)) for _ in range(2))
+    optimizer = AdamW([{"params": [mine], "lr": 0.1}], betas=(0.8, 0.95), weight_decay=0.2, mine={id(mine)})
+    expected = torch.optim.AdamW([reference], lr=0.1, betas=(0.8, 0.95), weight_decay=0.2, eps=1e-10)
+    for _ in range(5):
+        mine.grad = torch.randn(4, 3, generator=generator)
+        reference.grad = mine.grad.clone()
+        optimizer.step()
+        expected.step()
+    assert torch.allclose(mine, reference, atol=1e-6)
+    assert not torch.allclose(mine, torch.ones(4, 3), atol=1e-2)
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 4, 8])
+def test_every_parameter_has_one_owner_and_only_the_owner_updates_it(world_size: int) -> None:
+    config = on_cpu(depth=4, world_size=world_size)
+    changed: list[set[str]] = []
+    for rank in range(world_size):
+        torch.manual_seed(0)
+        model = GPT(config, torch.float32)
+        model.initialize()
+        before = {name: p.detach().clone() for name, p in model.named_parameters()}
+        for parameter in model.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        optimizers, owned = make_optimizers(config, model, Ranks(rank, world_size, torch.device("cpu")))
+        for optimizer in optimizers:
+            optimizer.step()
+        changed.append({name for name, p in model.named_parameters() if not torch.equal(p, before[name])})
+        names = {id(p): name for name, p in model.named_parameters()}
+        assert {names[id(p)] for p in owned[rank]} == changed[-1]
+    assert set().union(*changed) == set(before)
+    assert sum(map(len, changed)) == len(before)
+
+
+def test_dealing_is_even_and_repeats() -> None:
+    parameters = [nn.Parameter(torch.zeros(size)) for size in (7, 1, 5, 3, 3, 5)]
+    hands = deal(parameters, 2)
+    assert [[p.numel() for p in hand] for hand in hands] == [[7, 3, 3], [5, 5, 1]]
+    assert deal(parameters[:1], 3)[1:] == [[], []]
+
+
+def test_the_multiplier_scales_every_group_from_its_flat_rate() -> None:
+    model = GPT(on_cpu(), torch.float32)
+    config = on_cpu(matrix_lr=0.5, embed_lr=0.25, head_lr=0.125, gain_lr=1.0)
+    optimizers, _ = make_optimizers(config, model, Ranks(0, 1, torch.device("cpu")))
+    for multiplier in (0.5, 0.25, 1.0):
+        set_learning_rate(optimizers, multiplier)
+        rates = [group["lr"] for optimizer in optimizers for group in optimizer.param_groups]
+        assert rates == [multiplier * rate for rate in (0.5, 0.25, 0.125, 1.0)]

@@ -1,0 +1,41 @@
+"""Data parallel: ranks end each update with the same weights, and those of one rank that saw the whole batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.multiprocessing as mp
+
+from parity_tests import recipe_ranks
+from parity_tests.recipe_samples import on_cpu
+from recipe.ranks import Ranks, average_gradients, join
+
+
+def results(world_size: int, directory: Path) -> list[dict[str, Any]]:
+    mp.start_processes(recipe_ranks.run, args=(world_size, str(directory)), nprocs=world_size, start_method="spawn")
+    return [torch.load(directory / f"{world_size}-{rank}.pt", weights_only=True) for rank in range(world_size)]
+
+
+def test_two_ranks_agree_with_each_other_and_with_one(tmp_path: Path) -> None:
+    recipe_ranks.run(0, 1, str(tmp_path))
+    single = torch.load(tmp_path / "1-0.pt", weights_only=True)
+    first, second = results(2, tmp_path)
+    for name, expected in single["parameters"].items():
+        assert torch.equal(first["parameters"][name], second["parameters"][name]), name
+        assert torch.allclose(first["parameters"][name], expected, atol=2e-5), name
+    assert first["agreed"] == second["agreed"] == [(float(update), 0.0) for update in range(recipe_ranks.UPDATES)]
+
+
+def test_another_number_of_ranks_than_configured_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "4"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(RuntimeError, match="launched with 4 ranks, configured for 1: launch with --nproc_per_node=1"):
+        join(on_cpu())
+
+
+def test_a_parameter_without_gradient_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="a parameter has no gradient"):
+        average_gradients(Ranks(0, 2, torch.device("cpu")), [torch.nn.Parameter(torch.zeros(1))])

@@ -1,0 +1,174 @@
+"""Whole runs: what is printed, what is left, which kernels run, and that a run repeats bit for bit."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import nki
+import prepare
+import pytest
+import torch
+import yaml
+
+from parity_tests.recipe_samples import small
+from recipe.checkpoint import CHECKPOINT, load_model
+from recipe.config import Config
+from recipe.train import train
+from scorer.contest import load
+from scorer.room.kit import ensure_kit
+
+ROOT = Path(__file__).parents[1]
+STEP = re.compile(
+    r"step (\d{5}) \| loss (\d+\.\d{4}) \| lrm (\d\.\d{3}) \| dt (\d+\.\d\d)s \| tok/s ([\d,]+)"
+    r" \| remaining_time (-?\d+)s \| epoch (\d+)"
+)
+
+
+@pytest.fixture
+def kit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The stand-in kit's data; the test runs in an empty directory."""
+    cache = ensure_kit(load("embedded")).cache_dir
+    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(cache))
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return cache
+
+
+def quick(**knobs: Any) -> Config:
+    return small(**({"num_steps": 2, "depth": 1, "width": 32, "batch_size": 2, "seq_len": 32} | knobs))
+
+
+def formulas(config: Config) -> dict[str, int]:
+    """The launches per update that build.yaml states, over the knobs of a configuration."""
+    settings = yaml.safe_load((ROOT / "recipe/build.yaml").read_text(encoding="utf-8"))
+    knobs = {name: getattr(config, name) for name in ("depth", "micro_batches")}
+    return {kernel: eval(str(formula), {"__builtins__": {}}, knobs) for kernel, formula in settings["kernels"].items()}
+
+
+@pytest.mark.parametrize(
+    "knobs", [{"depth": 1}, {"depth": 2, "micro_batches": 2}], ids=["depth 1", "two micro-batches"]
+)
+def test_kernels_are_launched_as_often_as_build_settings_say(
+    kit: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, int]
+) -> None:
+    launches: Counter[str] = Counter()
+    per_update: list[dict[str, int]] = []
+    call = nki.Kernel.__call__
+
+    def counted(kernel: Any, *args: Any, **named: Any) -> Any:
+        launches[kernel.__name__] += 1
+        return call(kernel, *args, **named)
+
+    def boundary(step: int) -> None:
+        assert step == len(per_update)
+        per_update.append(dict(launches))
+        launches.clear()
+
+    monkeypatch.setattr(nki.Kernel, "__call__", counted)
+    monkeypatch.setattr(prepare, "record_step_boundary", boundary)
+    config = quick(**knobs)
+    train(config)
+    assert per_update == [formulas(config)] * 2
+    assert launches == {}
+    assert formulas(config) != formulas(quick(depth=3))
+
+
+def test_a_run_repeats_bit_for_bit_and_another_seed_does_not(kit: Path) -> None:
+    states = [{n: t.cpu() for n, t in train(quick(seed=seed)).state_dict().items()} for seed in (1, 1, 2)]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+    assert not all(torch.equal(states[0][name], states[2][name]) for name in states[0])
+
+
+def test_the_checkpoint_is_the_model_that_was_trained(kit: Path) -> None:
+    config = quick()
+    model = train(config)
+    loaded = load_model(str(CHECKPOINT), "neuron", config)
+    assert all(torch.equal(a.cpu(), b.cpu()) for a, b in zip(model.parameters(), loaded.parameters(), strict=True))
+    meta = torch.load(CHECKPOINT, weights_only=True)["meta"]
+    assert meta == {"step": 2, "total_train_tokens": 2 * 2 * 32, "world_size": 1}
+
+
+def test_the_clock_stops_a_run_without_a_number_of_steps(kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One second an update: five free ones, then 57 of the 60 seconds, of which the last update leaves the reserve."""
+    now = [0.0]
+    monkeypatch.setattr("recipe.train.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(prepare, "record_step_boundary", lambda step: now.__setitem__(0, now[0] + 1.0))
+    monkeypatch.setattr(prepare, "TRAIN_TIME_BUDGET_SECONDS", 10)
+    train(quick(num_steps=0, reserve_seconds=3.0))
+    assert torch.load(CHECKPOINT, weights_only=True)["meta"]["step"] == 5 + 7
+
+
+def test_the_wrong_vocabulary_is_refused(kit: Path) -> None:
+    with pytest.raises(ValueError, match="tokenizer has 2048 tokens, configured for 1024: set vocab_size to 2048"):
+        train(quick(vocab_size=1024))
+    assert not CHECKPOINT.exists()
+
+
+def test_two_ranks_under_torchrun_train_and_evaluate(kit: Path, tmp_path: Path) -> None:
+    words = "--config small --world-size 2 --num-steps 3 --depth 1 --batch-size 2 --eval-tokens 500 --eval-seq-len 64"
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "recipe"]
+    path = os.pathsep.join(map(str, (ROOT / "scorer/standins/neuron", ROOT / "scorer/standins/kit", ROOT)))
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*launcher, *words.split()],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    steps, _, summary = done.stdout.partition("---\n")
+    lines = [STEP.fullmatch(line) for line in steps.splitlines()]
+    assert [int(match[1]) for match in lines if match] == [0, 1, 2]
+    assert len(lines) == 3
+    pairs = dict(line.split(": ", 1) for line in summary.splitlines())
+    assert list(pairs) == [
+        "checkpoint_path",
+        "training_seconds",
+        "charged_seconds_est",
+        "over_budget",
+        "num_steps",
+        "total_tokens_M",
+        "world_size",
+        "seq_len",
+        "num_params_M",
+        "eval_split",
+        "eval_seq_len",
+        "eval_batch_size",
+        "eval_tokens",
+        "eval_bytes",
+        "memory_total_nats",
+        "memory_val_bpb",
+        "checkpoint_total_nats",
+        "public_val_bpb",
+    ]
+    assert (tmp_path / pairs["checkpoint_path"]).is_file()
+    assert (pairs["num_steps"], pairs["world_size"], pairs["over_budget"]) == ("3", "2", "False")
+    assert float(pairs["total_tokens_M"]) == 3 * 2 * 2 * 128 / 1e6
+    assert pairs["eval_tokens"] == "500"
+    assert pairs["memory_total_nats"] == pairs["checkpoint_total_nats"]
+    nats, size = float(pairs["checkpoint_total_nats"]), int(pairs["eval_bytes"])
+    assert float(pairs["public_val_bpb"]) == nats / (math.log(2) * size)
+
+
+def test_a_bad_configuration_ends_a_run_with_one_message() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "recipe", "--config", "small", "--dpeth", "3"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.strip() == "command line: unknown knob 'dpeth'; did you mean 'depth'?"
