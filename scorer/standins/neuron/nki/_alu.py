@@ -49,8 +49,7 @@ class Operator:
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             f"nl.{self.name}(...) as a function is experimental in NKI and not in the stand-in; pass nl.{self.name} "
-            "as op= to an "
-            "nki.isa instruction"
+            "as op= to an nki.isa instruction"
         )
 
     def reduce_pair(self, left: Array, right: Array) -> Array:
@@ -86,7 +85,8 @@ def _sigmoid(x: Float) -> Float:
 
 def _silu_dx(x: Float) -> Float:
     s = _sigmoid(x)
-    return s * (_ONE + x * (_ONE - s))
+    result: Float = s * (_ONE + x * (_ONE - s))
+    return result
 
 
 def _gelu(x: Float) -> Float:
@@ -105,7 +105,8 @@ def _gelu_tanh(x: Float) -> Float:
 
 
 def _gelu_sigmoid(x: Float) -> Float:
-    return x * _sigmoid(_SIGMOID_SCALE * x)
+    result: Float = x * _sigmoid(_SIGMOID_SCALE * x)
+    return result
 
 
 def _gelu_sigmoid_dx(x: Float) -> Float:

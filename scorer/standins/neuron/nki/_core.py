@@ -64,8 +64,8 @@ class Core:
         banks = -(-partition_bytes // PSUM_BANK_BYTES)
         if banks > PSUM_BANKS:
             refuse(
-                f"PSUM overflow: tile {name!r} needs {partition_bytes} bytes per partition; PSUM has "
-                f"{PSUM_BANKS} banks x {PSUM_BANK_BYTES} = {PSUM_BANKS * PSUM_BANK_BYTES}"
+                f"PSUM overflow: tile {name!r} needs {partition_bytes} bytes per partition; PSUM has {PSUM_BANKS} "
+                f"banks x {PSUM_BANK_BYTES} = {PSUM_BANKS * PSUM_BANK_BYTES}"
             )
         share = partition_bytes if banks == 1 else PSUM_BANK_BYTES
         for first in range(PSUM_BANKS - banks + 1):
@@ -75,8 +75,8 @@ class Core:
                 return first, banks
         raise NkiValidationError(
             f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; "
-            "bytes in use per "
-            f"bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop references to the PSUM tiles"
+            f"bytes in use per bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop references "
+            "to the PSUM tiles"
         )
 
     def release_psum(self, partition_bytes: int, first: int, banks: int) -> None:
@@ -115,8 +115,7 @@ class Accumulators:
         if reduction is not self._reduction:
             refuse(
                 f"{self._engine} registers hold a {self._reduction} reduction, this instruction continues with "
-                f"{reduction}; start "
-                "with reduce_cmd=reset_reduce",
+                f"{reduction}; start with reduce_cmd=reset_reduce",
                 "reduce_op",
             )
         self._values = reduction.reduce_pair(held, values)
@@ -129,15 +128,13 @@ class Accumulators:
         if self._values is None:
             refuse(
                 f"the {self._engine} engine's accumulator registers hold nothing: not started with "
-                "reduce_cmd=reset_reduce, or an "
-                "instruction in between (idle included) may have overwritten them",
+                "reduce_cmd=reset_reduce, or an instruction in between (idle included) may have overwritten them",
                 "reduce_cmd",
             )
         if self._values.shape[0] != partitions:
             refuse(
                 f"the {self._engine} engine's accumulator registers were started over {self._values.shape[0]} "
-                "partitions, "
-                f"this instruction uses {partitions}",
+                f"partitions, this instruction uses {partitions}",
                 "reduce_cmd",
             )
         return self._values

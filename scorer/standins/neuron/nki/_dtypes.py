@@ -66,7 +66,7 @@ def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
         found = SUPPORTED.get(value)
     elif isinstance(value, (type, np.dtype)):
         found = np.dtype(value)
-    if found in _TYPES:
+    if found is not None and found in _TYPES:
         return found
     raise NkiValidationError(
         f"{value!r} is no element type of Trn2; expected one of nl.{', nl.'.join(SUPPORTED)}", operand
@@ -111,9 +111,8 @@ def assign(target: Array, values: Array) -> None:
     else:
         if dtype == float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
             refuse(
-                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and "
-                "would become "
-                "inf; scale or clamp before the cast",
+                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and would "
+                "become inf; scale or clamp before the cast",
                 "dst",
             )
         target[...] = values

@@ -44,9 +44,8 @@ def dma_copy(
         source = source.reshape(array.shape)
     if not dst._storage.writable:
         refuse(
-            f"{dst._storage.name} is not contiguous or read-only memory of the caller, so the kernel works on a "
-            "copy and cannot write it "
-            "in place; pass a contiguous, writable tensor",
+            f"{dst._storage.name} is not contiguous or read-only memory of the caller, so the kernel works on a copy "
+            "and cannot write it in place; pass a contiguous, writable tensor",
             "dst",
         )
     if source.dtype == array.dtype:
@@ -229,9 +228,8 @@ def _check_hardware_transpose(source: np.ndarray[Any, Any]) -> None:
     first_ok = shape[0] == 16 if source.ndim == 2 else shape[0] in (1, 2, 4, 8, 16) and shape[0] * shape[-2] % 16 == 0
     if source.itemsize != 2 or shape[-1] > 128 or not first_ok:
         refuse(
-            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a "
-            "first one of 16 (2-D), or "
-            "of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
+            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a first "
+            "one of 16 (2-D), or of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
             "dge_mode",
         )
 

@@ -182,8 +182,7 @@ def _trailing(axis: int | Sequence[int], rank: int, shape: tuple[int, ...]) -> t
     if not axes or 0 in axes or axes != tuple(range(rank - len(axes), rank)):
         refuse(
             f"{axis} of {shape}; only trailing free axes ending at the last one can be reduced ({rank - 1} is the "
-            "last, 0 is the "
-            "partition axis)",
+            "last, 0 is the partition axis)",
             "axis",
         )
     return axes

@@ -103,8 +103,7 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
     if not ((by_tensor and chosen is not _VECTOR) or (by_vector and chosen is not _TENSOR)):
         refuse(
             f"({partitions}, {free}) from {data.buffer!r} to {dst.buffer!r} by {chosen!r}: the Tensor engine takes "
-            "up to (128, 128) from "
-            f"SBUF to PSUM, the Vector engine up to ({_VECTOR_TRANSPOSE}, {_VECTOR_TRANSPOSE})",
+            f"up to (128, 128) from SBUF to PSUM, the Vector engine up to ({_VECTOR_TRANSPOSE}, {_VECTOR_TRANSPOSE})",
             "data",
         )
     if source.dtype in FP8 and dst._storage.buffer is Buffer.psum:
@@ -141,8 +140,8 @@ def _product_target(dst: Any) -> NkiTensor:
     )
     if storage.banks > 1 and start // PSUM_BANK_BYTES != last // PSUM_BANK_BYTES:
         refuse(
-            f"{found.shape} spans bytes {start} to {last + 4} of each partition; a product must lie within one bank of "
-            f"{PSUM_BANK_BYTES} bytes (512 fp32)",
+            f"{found.shape} spans bytes {start} to {last + 4} of each partition; a product must lie within one bank "
+            f"of {PSUM_BANK_BYTES} bytes (512 fp32)",
             "dst",
         )
     return found

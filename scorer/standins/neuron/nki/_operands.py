@@ -107,8 +107,7 @@ def fit(dst: NkiTensor, other: Array, operand: str) -> None:
     if other.shape != shape and (other.shape[0] != shape[0] or other.size != dst._array.size):
         refuse(
             f"{other.shape} does not fit dst {shape}: {other.shape[0]} partitions x {other.size // other.shape[0]} "
-            "elements "
-            f"against {shape[0]} x {dst._array.size // shape[0]} (there is no broadcasting)",
+            f"elements against {shape[0]} x {dst._array.size // shape[0]} (there is no broadcasting)",
             operand,
         )
 

@@ -103,8 +103,7 @@ class Storage:
             missing = view.size if written is None else int(written.size - np.count_nonzero(written))
             refuse(
                 f"uninitialised read: {missing} of {view.size} elements of {self.buffer!r} tensor "
-                f"{self.label}{view.shape} "
-                "were never written",
+                f"{self.label}{view.shape} were never written",
                 operand,
             )
         if self._covers(view):
@@ -231,15 +230,13 @@ class PsumStorage(Storage):
         if (states == _OTHER).any():
             refuse(
                 f"{word} on PSUM contents that another instruction wrote (memset, copy, transpose): undefined on "
-                "Trn2; the first "
-                "matmul of a group must overwrite (accumulate=False)",
+                "Trn2; the first matmul of a group must overwrite (accumulate=False)",
                 "accumulate",
             )
         if (states == _MATMUL_READ).any():
             refuse(
-                f"{word} on PSUM that was read since the group began; read it only after the group's last matmul, "
-                "or copy it and "
-                "start a new group (accumulate=False)",
+                f"{word} on PSUM that was read since the group began; read it only after the group's last matmul, or "
+                "copy it and start a new group (accumulate=False)",
                 "accumulate",
             )
 
@@ -319,7 +316,6 @@ def _shared(core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> Stor
         found = None if position >= len(shared) else (shared[position].array.shape, shared[position].array.dtype)
         refuse(
             f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core 0 "
-            f"allocated {found}; both "
-            "cores must have the same control flow"
+            f"allocated {found}; both cores must have the same control flow"
         )
     return shared[position]

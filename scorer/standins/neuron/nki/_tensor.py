@@ -356,9 +356,8 @@ class NkiTensor:
         if len(counts) < 2 or steps[0] != per_partition or first + counts[0] > storage.array.shape[0]:
             refuse(
                 f"{_pairs(zip(steps, counts, strict=True))} from partition {first}: on chip the first pair is "
-                "[elements per partition, "
-                f"partitions], here [{per_partition}, at most {storage.array.shape[0] - first}], and a free pair "
-                "follows",
+                f"[elements per partition, partitions], here [{per_partition}, at most "
+                f"{storage.array.shape[0] - first}], and a free pair follows",
                 "pattern",
             )
         end = column + sum(step * (count - 1) for step, count in zip(steps[1:], counts[1:], strict=True))
