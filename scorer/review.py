@@ -9,9 +9,9 @@ A rule file:
     why: ...
     remedy: ...
     example: ...
-    message: "reads {TEXT}"               # {TEXT}: the match; other words are metavariables, or come from the check
+    message: "reads {TEXT}"               # {TEXT}: the match; other words come from the check
     match: {...}                          # an ast-grep rule, in the form of its YAML rule files
-    where: {OBJECT: [os.environ]}         # metavariables that must be one of these imported names, however imported
+    where: {OBJECT: [os.environ]}         # `matches: OBJECT` in it: one of these names, however it was imported
     allow: known_variable                 # a named exception, below
     check: hooks                          # instead of match: a function of scorer/rules/*.py
 """
@@ -41,6 +41,7 @@ SYNTAX = define(
     remedy="Correct the line, and build again.",
 )
 
+NOTHING = "$^"  # the regular expression that nothing matches
 # Modules whose attributes are meant to be assigned.
 SETTINGS = ("torch.backends.", "torch._dynamo.config.", "torch._inductor.config.", "torch._functorch.config.")
 
@@ -138,40 +139,45 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
     if rule.check is not None:
         yield from CHECKS[rule.check](source, artifact, profile)
         return
-    spellings = {
-        variable: [s for name in names for s in source.spellings(name)] for variable, names in rule.where.items()
-    }
-    if spellings and not any(spellings.values()):
+    named: Any = {}
+    for name, full_names in rule.where.items():
+        spellings = [spelling for full in full_names for spelling in source.spellings(full)]
+        regex = f"^({'|'.join(spellings)})$" if spellings else NOTHING
+        named[name] = {"any": [{"kind": "identifier"}, {"kind": "attribute"}], "regex": regex}
+    if named and all(util["regex"] == NOTHING for util in named.values()):
         return  # the file does not import any of the names
-    constraints = {
-        variable: {"regex": f"^({'|'.join(words)})$" if words else "$^"} for variable, words in spellings.items()
-    }
+    query: Any = {"rule": rule.match, "utils": named}
     seen: set[int] = set()
-    query: Any = {"rule": rule.match, "constraints": constraints}
     for node in source.root.find_all(query):
         line = node.range().start.line + 1
-        captured = {variable: node.get_match(variable) for variable in {*rule.where, "NAME", "VALUE"}}
-        words = {variable: match.text() for variable, match in captured.items() if match is not None}
-        if any(
-            source.shadowed(words[variable].partition(".")[0], line) for variable in rule.where if variable in words
-        ):
+        words = [match.text() for name in named for match in _find(node, name, named)]
+        if words and all(source.shadowed(word.partition(".")[0], line) for word in words):
             continue
-        if rule.allow is not None and ALLOWANCES[rule.allow](node, source, profile):
+        if rule.allow is not None and ALLOWANCES[rule.allow](node, words, source, profile):
             continue
         if line not in seen:
             seen.add(line)
-            yield Hit(line, {"TEXT": node.text().splitlines()[0], **words})
+            yield Hit(line, {"TEXT": node.text().splitlines()[0]})
+
+
+def _find(node: SgNode, name: str, named: Any) -> list[SgNode]:
+    """Every expression inside a match that names one of the rule's `where` entries."""
+    query: Any = {"rule": {"matches": name}, "utils": named}
+    return node.find_all(query)
 
 
 # --- Exceptions that rules name by `allow` ---
 
 
-def _known_variable(node: SgNode, source: Source, profile: Profile) -> bool:
+def _known_variable(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
     """The environment variable is one that the launcher, the harness or the launch string sets."""
-    name = node.get_match("NAME")
-    if name is None:
-        arguments = [child for child in node.get_multiple_matches("ARGUMENTS") if child.is_named()]
-        name = arguments[0] if arguments else None
+    if node.kind() == "subscript":
+        name = node.field("subscript")
+    elif node.kind() == "call":
+        arguments = node.field("arguments")
+        name = next((child for child in arguments.children() if child.is_named()), None) if arguments else None
+    else:
+        name = next(iter(node.children()), None)
     value = _string(name)
     return value is not None and (profile.environment.owner(value) is not None or value in profile.launch.environment)
 
@@ -187,13 +193,12 @@ def _string(node: SgNode | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _setting(node: SgNode, source: Source, profile: Profile) -> bool:
+def _setting(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
     """What is assigned is one of torch's own settings."""
-    target = node.get_match("OBJECT")
-    return target is not None and source.full_name(target.text()).startswith(SETTINGS)
+    return bool(words) and source.full_name(words[0]).startswith(SETTINGS)
 
 
-def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
+def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
     """Every way out of the matched `except` clause, or of all clauses of the matched `try`, is an exception."""
     line = node.range().start.line + 1
     for candidate in source.nodes:
@@ -204,7 +209,7 @@ def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
     return False
 
 
-ALLOWANCES: dict[str, Callable[[SgNode, Source, Profile], bool]] = {
+ALLOWANCES: dict[str, Callable[[SgNode, list[str], Source, Profile], bool]] = {
     "known_variable": _known_variable,
     "setting": _setting,
     "raises": _raises,

@@ -1,0 +1,2 @@
+async def load_for_eval(checkpoint_path, device):  # expect
+    pass

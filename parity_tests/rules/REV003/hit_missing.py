@@ -1,0 +1,3 @@
+# expect
+def load_for_evaluation(checkpoint_path, device):
+    pass

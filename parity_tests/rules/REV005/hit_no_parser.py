@@ -1,0 +1,3 @@
+# launch: NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py --num-steps=10 (expect)
+def main():
+    pass

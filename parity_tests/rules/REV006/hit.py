@@ -1,0 +1,3 @@
+# profile: trainium-frontier-phase1
+# launch: NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=8 train.py
+# expect at line 1

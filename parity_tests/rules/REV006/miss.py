@@ -1,0 +1,2 @@
+# profile: trainium-frontier-phase1
+# launch: NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=4 train.py

@@ -1,0 +1,4 @@
+import os
+
+os.environ["XLA_USE_BF16"] = "0"
+os.environ["NEURON_CC_FLAGS"] = "--optlevel=1 --auto-cast=none"

@@ -1,0 +1,3 @@
+import sys
+
+print("done", file=sys.stderr)

@@ -1,0 +1,3 @@
+import importlib.metadata
+
+print(importlib.metadata.version("torch"))

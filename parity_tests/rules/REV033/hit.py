@@ -1,0 +1,5 @@
+import sys
+from sys import modules
+
+kernels = sys.modules[__name__]  # expect
+modules["kernels"] = kernels  # expect

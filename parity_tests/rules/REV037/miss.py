@@ -1,0 +1,11 @@
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True)
+class Config:
+    depth: int
+
+
+class Other(NamedTuple):
+    depth: "int"

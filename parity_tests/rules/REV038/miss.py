@@ -1,0 +1,3 @@
+import os.path
+
+print(os.path.join("a", "b"))

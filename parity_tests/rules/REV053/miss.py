@@ -1,0 +1,4 @@
+flag = bool(1)
+while True:
+    if flag:
+        break
