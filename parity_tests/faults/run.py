@@ -15,7 +15,7 @@ A fault folder holds `fault.yaml`:
     local_environment: {NAME: value}     # what the author has exported
     expect:
       code: KRN002               # the first finding (or the builder's refusal)
-      file: recipe/model.py      # the place it must name ...
+      file: recipe/model.py      # the place it must name (left out: the cause lies outside of every file) ...
       line: "text on that line"  # ... and what stands on that line
 """
 
@@ -66,7 +66,7 @@ class Expected(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     code: str
-    file: str
+    file: str | None = None
     line: str | None = None
 
 
@@ -185,7 +185,7 @@ def run_fault(fault: Fault) -> Result:
         first = findings[0] if findings else None
         caught = verdict["verdict"] != "pass" and first is not None and first["code"] == fault.expect.code
         place = first.get("place") if first else None
-        placed = caught and place is not None and right_place(root, place, fault.expect)
+        placed = caught and right_place(root, place, fault.expect)
     if first is None:
         said = f"no finding, verdict {verdict['verdict']}: {verdict.get('reason', '')}"
     else:
@@ -199,14 +199,15 @@ def run_fault(fault: Fault) -> Result:
     return Result(caught, placed, said, time.monotonic() - began)
 
 
-def right_place(root: Path, place: dict[str, Any], expected: Expected) -> bool:
+def right_place(root: Path, place: dict[str, Any] | None, expected: Expected) -> bool:
+    """Whether the place has the expected file and text on its line (or no place where none is expected)."""
+    if place is None or expected.file is None:
+        return place is None and expected.file is None
     if place["file"] != expected.file:
         return False
-    if expected.line is None:
-        return True
-    path = root / place["file"]
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return 0 < place["line"] <= len(lines) and expected.line in lines[place["line"] - 1]
+    path = next(p for p in (root / expected.file, root / "artifact" / expected.file) if p.is_file())
+    lines = path.read_text("utf-8").splitlines()
+    return expected.line is None or (0 < place["line"] <= len(lines) and expected.line in lines[place["line"] - 1])
 
 
 # What a user's machine may look like; none of it may reach a lane or change a byte.
