@@ -92,10 +92,15 @@ def produce(session: nox.Session) -> Chosen:
 @nox.session(venv_backend="none", requires=["base"])
 def parity(session: nox.Session) -> None:
     """Build the submission; run recipe, artifact and trusted scorer side by side; pass, or say exactly why not."""
-    chosen = produce(session)
+    compare(session, produce(session))
+
+
+def compare(session: nox.Session, chosen: Chosen, *words: str) -> None:
+    """Run all lanes over a built artifact."""
     python(
         session, "-m", "scorer", "parity", "--contest", chosen.contest, "--artifact", chosen.artifact,
-        "--local-root", ".", "--local", chosen.local_launch(), "-o", str(chosen.directory / "report"), *chosen.rest,
+        "--local-root", ".", "--local", chosen.local_launch(), "-o", str(chosen.directory / "report"),
+        *words, *chosen.rest,
     )  # fmt: skip
 
 
@@ -103,6 +108,50 @@ def parity(session: nox.Session) -> None:
 def build(session: nox.Session) -> None:
     """Build the submission from the recipe: build/CONFIG/artifact."""
     produce(session)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def local(session: nox.Session) -> None:
+    """Run the local lane alone: the recipe as its author runs it, observed."""
+    chosen = produce(session)
+    lane(session, chosen, "local", "--local-root", ".", "--local", chosen.local_launch())
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def artifact(session: nox.Session) -> None:
+    """Run the artifact lane alone: the built bytes by their launch command in a clean room."""
+    chosen = produce(session)
+    lane(session, chosen, "artifact", "--artifact", chosen.artifact)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def trusted(session: nox.Session) -> None:
+    """Score the checkpoint that the artifact lane left (build/CONFIG/lanes/artifact), in a process of its own."""
+    chosen = produce(session)
+    checkpoint = chosen.directory / "lanes" / "artifact" / "out" / "final.pt"
+    if not (ROOT / checkpoint).is_file():
+        session.error(f"{checkpoint} is not there; run `nox -s artifact -- --config {chosen.config}` first")
+    lane(session, chosen, "trusted", "--artifact", chosen.artifact, "--checkpoint", str(checkpoint))
+
+
+def lane(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
+    """Run one lane and keep what it leaves."""
+    out = str(chosen.directory / "lanes" / name)
+    python(session, "-m", "scorer", "lane", name, "--contest", chosen.contest, *words, "-o", out, *chosen.rest)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def gate(session: nox.Session) -> None:
+    """Check what must hold before an upload: parity from cold caches, advice included, then a rehearsal in real time."""
+    chosen = produce(session)
+    produced = ("-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml")
+    python(session, *produced, "--check", chosen.artifact)
+    compare(session, chosen, "--cold", "--strict")
+    launch = (ROOT / chosen.artifact / "launch-command.txt").read_text("utf-8").strip()
+    python(
+        session, "-m", "scorer", "rehearse", chosen.artifact, "--launch", launch, "--contest", chosen.contest,
+        "-o", str(chosen.directory / "rehearsal"), *chosen.rest,
+    )  # fmt: skip
 
 
 @nox.session(venv_backend="none", requires=["base"])
