@@ -42,8 +42,7 @@ LIMITS = {
     "RLIMIT_AS": 4 << 40,
 }
 
-_live: set[Room] = set()
-_live_lock = threading.Lock()
+_live: set[Room] = set()  # changed and copied in single steps: a signal handler reads it, so there is no lock
 
 
 class StoppedError(RuntimeError):
@@ -64,8 +63,7 @@ class Room:
         self._given: set[Path] = set()
 
     def __enter__(self) -> Self:
-        with _live_lock:
-            _live.add(self)
+        _live.add(self)
         return self
 
     def __exit__(
@@ -167,6 +165,11 @@ class Room:
         """Command lines of what outlived its command, in every command of this room so far, sorted."""
         return sorted(line for process in self._processes for line in process.left)
 
+    def signal_stop(self) -> None:
+        """Tell every command's supervisor to end it, without waiting: whoever uses the room then leaves it."""
+        for process in tuple(self._processes):
+            process.signal_stop()
+
     def kill(self) -> None:
         """End every process of the room: by its supervisor, and then whoever still carries the room's environment."""
         for process in self._processes:
@@ -180,14 +183,14 @@ class Room:
         self.kill()
         for process in self._processes:
             process.close()
-        with _live_lock:
-            _live.discard(self)
         for _ in range(3):  # a process that is just dying may still create a file
             shutil.rmtree(self.root, ignore_errors=True)
             if not self.root.exists():
-                return
+                break
             time.sleep(0.1)
-        shutil.rmtree(self.root)
+        _live.discard(self)
+        if self.root.exists():
+            shutil.rmtree(self.root)
 
     def _strays(self) -> list[psutil.Process]:
         """Processes whose environment names this room's home: the marker that every process of the room inherits."""
@@ -243,6 +246,11 @@ class RoomProcess:
                 raise TimeoutError(f"still running after {timeout} s")
             time.sleep(0.02)
         return code
+
+    def signal_stop(self) -> None:
+        """Tell the supervisor to end the command, without waiting."""
+        if self._supervisor.poll() is None:
+            self._supervisor.terminate()
 
     def stop(self) -> None:
         """End the command and everything that it started, at once."""
@@ -311,9 +319,9 @@ def stopping() -> bool:
 def guard() -> Iterator[None]:
     """Within this block SIGTERM, SIGHUP and SIGINT end every live room before they end the scorer.
 
-    Rooms may be in use by other threads: their commands are killed, `stopping()` turns true there and their `with`
-    blocks unwind; the main thread raises KeyboardInterrupt (SIGINT) or SystemExit(128 + signal). Outside the main
-    thread, and within another guard, it does nothing.
+    Rooms may be in use by other threads: their commands are ended, and `stopping()` turns true there, for the thread
+    to leave its `with` block. The main thread raises KeyboardInterrupt (SIGINT) or SystemExit(128 + signal). Outside
+    the main thread, and within another guard, it does nothing.
     """
     names = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(names[0]) is _on_stop:
@@ -324,17 +332,26 @@ def guard() -> Iterator[None]:
     try:
         yield
     finally:
+        if _stopping.is_set():
+            _wait_for_rooms()
         for name, handler in before.items():
             signal.signal(name, handler)
+
+
+def _wait_for_rooms() -> None:
+    """Let the threads leave their rooms; close what they do not leave."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while _live and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for room in tuple(_live):
+        room.close()
 
 
 def stop_all() -> None:
     """End every live room; whoever uses one gets StoppedError. For a scorer that cannot go on."""
     _stopping.set()
-    with _live_lock:
-        rooms = list(_live)
-    for room in rooms:
-        room.kill()
+    for room in tuple(_live):
+        room.signal_stop()
 
 
 def _on_stop(number: int, _frame: FrameType | None) -> None:

@@ -1,0 +1,214 @@
+"""What the observer notes of one rank: updates, losses, hashes, knobs, events, the clock."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from parity_tests.room_programs import KIT, Alone, line_of, program, run_alone
+
+CONDUCT = """
+if step == 0:
+    os.environ.get("SOME_KNOB")
+    os.environ["SOME_FLAG"] = "1"
+    open("outside.txt", "w").close()
+    os.makedirs("out", exist_ok=True)
+    open("out/inside.txt", "w").close()
+    import subprocess
+    subprocess.run(["true"])
+    import socket
+    try:
+        socket.create_connection(("127.0.0.1", 9))
+    except OSError:
+        pass
+    torch.save({}, "elsewhere.pt")
+"""
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    return run_alone(tmp_path_factory.mktemp("clean"), program(), census_update=3)
+
+
+def test_every_micro_batch_has_its_exact_loss(clean: Alone) -> None:
+    assert [len(update["losses"]) for update in clean.updates] == [2] * 6
+    printed = [line.split("loss ")[1].split()[0] for line in clean.output.splitlines() if line.startswith("step")]
+    assert [f"{float.fromhex(update['losses'][-1]):.4f}" for update in clean.updates] == printed
+
+
+def test_hashes_are_taken_inside_the_window_only(clean: Alone) -> None:
+    for update in clean.updates[:2]:
+        assert sorted(update["parameter_hashes"]) == ["down.weight", "up.bias", "up.weight"]
+        assert sorted(update["gradient_hashes"]) == ["down.weight", "up.bias", "up.weight"]
+        assert len(update["batch_hashes"]) == 2
+    assert clean.updates[0]["parameter_hashes"] != clean.updates[1]["parameter_hashes"]
+    assert clean.updates[0]["batch_hashes"] != clean.updates[1]["batch_hashes"]
+    assert all("parameter_hashes" not in update for update in clean.updates[2:])
+
+
+def test_the_model_and_the_knobs_are_told(clean: Alone) -> None:
+    (model,) = clean.by_kind["model"]
+    assert model["knobs"] == {"width": 16, "learning_rate": 0.05}
+    assert {row["name"]: row["shape"] for row in model["parameters"]} == {
+        "up.weight": [16, 8],
+        "up.bias": [16],
+        "down.weight": [1, 16],
+    }
+    assert {row["device"] for row in model["parameters"]} == {"cpu"}
+
+
+def test_the_census_counts_the_operators_of_its_update(clean: Alone) -> None:
+    (census,) = clean.by_kind["census"]
+    assert census["update"] == 3
+    rows = {(row["operator"], row["signature"]): row for row in census["rows"]}
+    forward = rows["aten::addmm", "float32[16] float32[4,8] float32[8,16]"]
+    assert forward["count"] == 2
+    assert forward["site"] == {"file": "train.py", "line": line_of(program(), "return self.down(")}
+    backward = [row for row in census["rows"] if row["operator"] == "aten::threshold_backward"]
+    assert [row["site"] for row in backward] == [None]
+
+
+def test_conduct_is_told_with_its_line(tmp_path: Path) -> None:
+    source = program(CONDUCT)
+    seen = run_alone(tmp_path / "run", source)
+    expected = [
+        ("read-environment", "SOME_KNOB", 'environ.get("SOME_KNOB")'),
+        ("set-environment", "SOME_FLAG", 'environ["SOME_FLAG"]'),
+        ("write", "outside.txt", 'open("outside.txt"'),
+        ("subprocess", "true", 'subprocess.run(["true"])'),
+        ("connect", "('127.0.0.1', 9)", "create_connection"),
+        ("save", "elsewhere.pt", 'torch.save({}, "elsewhere.pt")'),
+        ("save", "out/final.pt", '"model_config": {}'),
+    ]
+    for kind, detail, text in expected:
+        assert (kind, detail, line_of(source, text)) in seen.events
+    kinds = {kind for kind, _, _ in seen.events}
+    assert {detail for kind, detail, _ in seen.events if kind == "write"} == {"outside.txt"}
+    assert kinds == {"read-environment", "set-environment", "write", "subprocess", "connect", "save"}
+
+
+def test_a_clean_program_shows_nothing_but_its_reads_and_its_save(clean: Alone) -> None:
+    assert [(kind, detail) for kind, detail, _ in clean.events] == [
+        ("read-environment", "RANK"),
+        ("save", "out/final.pt"),
+    ]
+
+
+CLOCK = """
+print("clock", time.time() - START, time.monotonic(), time.perf_counter_ns(), flush=True)
+if step == 2:
+    time.sleep(100)
+"""
+
+
+def test_the_virtual_clock_follows_the_updates_and_the_program_alone(tmp_path: Path) -> None:
+    kit = KIT + "\nimport time\nREAL = time.monotonic\ndef kit_time():\n    return time.monotonic()\n"
+    source = program(
+        CLOCK + 'if step == 0: print("kit", prepare.kit_time() > 2000 or abs(prepare.kit_time() - 1024) > 5)'
+    )
+    source = source.replace("def main(", "START = time.time()\n\n\ndef main(")
+    seen = run_alone(tmp_path / "run", source, kit=kit, seconds_per_update=0.5)
+    told = [line.split()[1:] for line in seen.output.splitlines() if line.startswith("clock")]
+    assert [float(line[0]) for line in told] == [0.5, 1.0, 1.5, 102.0, 102.5, 103.0]
+    assert [float(line[1]) for line in told] == [1024.5, 1025.0, 1025.5, 1126.0, 1126.5, 1127.0]
+    assert told[0][2] == "1024500000000"
+    assert "kit True" in seen.output  # a machine up for exactly 1024 seconds apart, the kit sees the real clock
+    real = run_alone(tmp_path / "real", source.replace("time.sleep(100)", "pass"), kit=kit)
+    assert next(float(line.split()[1]) for line in real.output.splitlines() if line.startswith("clock")) != 0.5
+
+
+def test_an_update_takes_time_wherever_it_is_measured(tmp_path: Path) -> None:
+    """A program divides by the time from before its forward pass to after its step: that must not be zero."""
+    source = program().replace(
+        "        for _ in range(2):", "        began = time.monotonic()\n        for _ in range(2):"
+    )
+    source = source.replace("        optimizer.zero_grad()", "        print('took', time.monotonic() - began)")
+    seen = run_alone(tmp_path / "run", source, seconds_per_update=0.25)
+    assert [line for line in seen.output.splitlines() if line.startswith("took")] == ["took 0.25"] * 6
+
+
+def test_without_the_kits_boundary_an_update_ends_at_the_next_backward(tmp_path: Path) -> None:
+    source = program().replace("        prepare.record_step_boundary(step)\n", "")
+    seen = run_alone(tmp_path / "run", source, window=6)
+    with_boundary = run_alone(tmp_path / "other", program(), window=6)
+    for name in ("losses", "parameter_hashes", "gradient_hashes", "batch_hashes"):
+        assert [update[name] for update in seen.updates] == [update[name] for update in with_boundary.updates]
+
+
+def test_an_uncaught_exception_is_told_with_the_programs_line(tmp_path: Path) -> None:
+    source = program('if step == 3: raise ValueError("no luck")')
+    seen = run_alone(tmp_path / "run", source)
+    (problem,) = seen.by_kind["problem"]
+    assert (problem["type"], problem["message"]) == ("ValueError", "no luck")
+    assert problem["site"] == {"file": "train.py", "line": line_of(source, "no luck")}
+    assert len(seen.updates) == 4
+    assert seen.by_kind["end"]
+
+
+def test_an_import_of_a_missing_module_names_the_importing_line(tmp_path: Path) -> None:
+    source = program().replace("import torch.distributed as dist", "import torch.distributed as dist\nimport not_there")
+    (problem,) = run_alone(tmp_path / "run", source).by_kind["problem"]
+    assert (problem["type"], problem["module"]) == ("ModuleNotFoundError", "not_there")
+    assert problem["site"] == {"file": "train.py", "line": line_of(source, "import not_there")}
+
+
+def test_children_of_a_rank_write_nothing_into_its_journal(tmp_path: Path) -> None:
+    hook = """
+if step == 0:
+    import subprocess, sys
+    subprocess.run([sys.executable, "-c", "import os; os.environ.get('X')"])
+    if os.fork() == 0:
+        os.environ["FROM_CHILD"] = "1"
+        os._exit(0)
+    os.wait()
+"""
+    seen = run_alone(tmp_path / "run", program(hook))
+    assert len(seen.by_kind["start"]) == len(seen.by_kind["end"]) == 1
+    assert all(detail != "FROM_CHILD" for _, detail, _ in seen.events)
+
+
+def test_a_nan_loss_is_told_as_it_is(tmp_path: Path) -> None:
+    source = program().replace("loss.backward()", "loss = loss * float('nan')\n            loss.backward()")
+    assert math.isnan(float.fromhex(run_alone(tmp_path / "run", source).updates[0]["losses"][0]))
+
+
+KERNELS = '''"""A stand-in for the stand-in: only what the observer needs of nki."""
+
+
+class Kernel:
+    def __init__(self, func):
+        self.func = func
+        self.__name__ = func.__name__
+
+    def __call__(self, *args, **kwargs):
+        return self.func(*args, **kwargs)
+
+
+def jit(func):
+    return Kernel(func)
+'''
+
+
+def test_kernel_launches_are_counted_once_each_nested_ones_not(tmp_path: Path) -> None:
+    kernels = "\nimport nki\n@nki.jit\ndef inner(x): return x\n@nki.jit\ndef outer(x): return inner(inner(x))\n"
+    source = program("outer(torch.zeros(2, 3))\nif step == 1: inner(torch.zeros(4, dtype=torch.bfloat16))").replace(
+        "@dataclass(frozen=True)", f"{kernels}\n\n@dataclass(frozen=True)", 1
+    )
+    (tmp_path / "kit").mkdir()
+    seen = _run_with_nki(tmp_path / "run", source)
+    # The hook runs after the boundary: its launches belong to the next update.
+    counts = [{row["kernel"]: row["count"] for row in update["launches"]} for update in seen.updates]
+    assert counts == [{}, {"outer": 1}, {"inner": 1, "outer": 1}, {"outer": 1}, {"outer": 1}, {"outer": 1}]
+    (outer,) = seen.updates[1]["launches"]
+    assert outer["shapes"] == ["float32[2,3]"]
+    assert outer["site"] == {"file": "train.py", "line": line_of(source, "def outer") - 1}
+    assert seen.updates[2]["launches"][0]["shapes"] == ["bfloat16[4]"]
+
+
+def _run_with_nki(directory: Path, source: str) -> Alone:
+    """The program finds `nki` beside itself."""
+    (directory / "work").mkdir(parents=True)
+    (directory / "work" / "nki.py").write_text(KERNELS)
+    return run_alone(directory, source)
