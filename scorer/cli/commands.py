@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import tempfile
 from collections.abc import Iterator
 from enum import StrEnum
@@ -107,7 +108,7 @@ def parity(
         comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
         report.write(comparison, receipts, submission, profile, directory.staging)
         directory.commit()
-    report.show(comparison, receipts, submission, profile, Console())
+    report.show(comparison, receipts, submission, profile, _console())
     _say_where(out)
     return VERDICTS[comparison.verdict]
 
@@ -136,7 +137,7 @@ def rehearse(
         comparison, receipts = runs.rehearse(bench, submission, plan)
         report.write(comparison, receipts, submission, profile, directory.staging)
         directory.commit()
-    report.show(comparison, receipts, submission, profile, Console())
+    report.show(comparison, receipts, submission, profile, _console())
     _say_where(out)
     return VERDICTS[comparison.verdict]
 
@@ -166,7 +167,7 @@ def score(
     if out is not None:
         receipt_files.write(receipt, out)
     findings = [Finding.model_validate(found) for found in receipt.observed_findings]
-    console = Console()
+    console = _console()
     print_evaluations(receipt, console)
     print_findings(findings, console)
     return _decided(receipt, findings)
@@ -180,6 +181,9 @@ def compare(
     ],
     second: Annotated[Path, typer.Argument(help="What to compare it with, of the same kind.")],
     launch: Annotated[str | None, typer.Option("--launch", help="Launch string of both; not for receipts.")] = None,
+    control: Annotated[
+        Path | None, typer.Option("--control", help="For receipts: that of the second one's sensitivity control.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Directory for a report.")] = None,
     contest: Contest = "embedded",
     kit: Kit = None,
@@ -193,15 +197,17 @@ def compare(
         scorer compare old/train.py new/train.py
         --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
 
-        scorer compare old/receipts/artifact.json new/receipts/artifact.json
+        scorer compare old/receipts/artifact.json new/receipts/artifact.json --control new/receipts/control.json
     """
     profile = load(contest)
-    console = Console()
+    console = _console()
     if first.suffix == second.suffix == ".json":
         left, right = receipt_files.read(first), receipt_files.read(second)
         if launch is not None:
             raise InputError("--launch: receipts are not run again; leave it out, or name two train.py files")
         receipts = {Lane.LOCAL: left, Lane.ARTIFACT: right}
+        if control is not None:
+            receipts[Lane.CONTROL] = receipt_files.read(control)
         text = right.launch.text if right.launch else ""
         submission = Artifact(Path("train.py"), "", text, None, right.subject.sha256, None)
         comparison = compare_receipts(submission, receipts, [], profile)
@@ -210,6 +216,8 @@ def compare(
                 report.write(comparison, receipts, submission, profile, directory.staging)
                 directory.commit()
     else:
+        if control is not None:
+            raise InputError("--control: two files are run with a control of their own; leave it out")
         if launch is None:
             raise InputError("--launch is missing: give the launch string that both files are run with")
         earlier, submission = _submission(first, launch), _submission(second, launch)
@@ -246,7 +254,7 @@ def check(
     if output_format is OutputFormat.JSON:
         print(json.dumps([found.model_dump(mode="json") for found in findings], indent=1, sort_keys=True))
     else:
-        print_findings(findings, Console())
+        print_findings(findings, _console())
     return FAIL if _hard(findings) else PASS
 
 
@@ -347,6 +355,11 @@ def lane_trusted(
     return _show_lane(receipt, out)
 
 
+def _console() -> Console:
+    """Standard output: as wide as the terminal, and wide enough for the tables where it is piped."""
+    return Console(width=None if sys.stdout.isatty() else 120)
+
+
 @contextlib.contextmanager
 def _bench(
     profile: Profile, kit: Path | None, kit_sha256: str | None, out: Path | None
@@ -421,7 +434,7 @@ def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Rece
 
 
 def _show_lane(receipt: Receipt, out: Path) -> int:
-    console = Console()
+    console = _console()
     findings = [Finding.model_validate(found) for found in receipt.observed_findings]
     print_evaluations(receipt, console)
     print_findings(findings, console)
@@ -440,4 +453,4 @@ def _hard(findings: list[Finding]) -> bool:
 
 
 def _say_where(out: Path) -> None:
-    Console().print(f"Report: {out / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+    _console().print(f"Report: {out / 'report.html'}", markup=False, highlight=False, soft_wrap=True)

@@ -81,7 +81,7 @@ def _conditions(case: Case) -> Iterator[Finding]:
             ("contest profile", (lanes[0].profile, lanes[0].profile_version), (other.profile, other.profile_version)),
             ("kit", lanes[0].kit, other.kit),
             ("scorer version", lanes[0].scorer_version, other.scorer_version),
-            ("clock", lanes[0].clock, other.clock or lanes[0].clock),
+            ("clock", lanes[0].clock or other.clock, other.clock or lanes[0].clock),  # scoring needs none
         ):
             if here != there:
                 message = f"the {lanes[0].lane.value} and the {other.lane.value} lane have another {what}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -9,13 +10,14 @@ from scorer.compare import control
 from scorer.compare.case import Case
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity
+from scorer.room.lane import FAILED, MISSING_MODULE, TIMED_OUT
 from scorer.room.receipts import Lane
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 
 # Causes before symptoms: what the program was told, what it is, what ran, what came out, what it scores.
 FAMILIES = ("KNB", "ENV", "REV", "RUN", "CKP", "PUR", "KRN", "OPS", "LCK", "SCR", "CTL")
-DID_NOT_RUN = ("RUN001", "RUN002", "RUN003")
+DID_NOT_RUN = (FAILED, TIMED_OUT, MISSING_MODULE)
 """Codes of an artifact that did not run: nothing else about it matters more."""
 
 _OWN_LANES = (Lane.LOCAL.value, Lane.CONTROL.value)
@@ -52,7 +54,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
             undecided(found),
             not stopped,
             FAMILIES.index(found.code[:3]),
-            found.update if found.update is not None else -1,
+            found.update if found.update is not None else math.inf,  # of the whole run, seen at its end
             found.code,
             found.rank if found.rank is not None else -1,
             found.place is None,

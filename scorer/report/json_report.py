@@ -137,7 +137,7 @@ def verdict_json(view: View, findings: list[Finding], profile: Profile) -> str:
             )
             for found, shown in zip(findings, view.findings, strict=True)
         ],
-        rows=[VerdictRow(label=row.label, agree=row.agree, **dict(row.cells)) for row in view.rows],
+        rows=[VerdictRow(**asdict(row)) for row in view.rows],
         offsets=[
             VerdictOffset(name=offset.name, from_bpb=offset.start, to_bpb=offset.end, part_bpb=offset.part)
             for offset in view.offsets

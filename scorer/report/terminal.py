@@ -22,9 +22,9 @@ _SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIV
 def print_view(view: View, console: Console) -> None:
     """Print the whole report."""
     style = _STYLES[view.verdict]
-    banner = Text.assemble((_SIGNS[view.verdict], f"bold {style}"), "  ", view.reason)
+    banner = Text.assemble((_SIGNS[view.verdict], f"bold {style}"), "  ", view.sentence)
     if view.first:
-        banner.append("\n\nFirst difference: ", style="bold")
+        banner.append(f"\n\n{view.first_label}: ", style="bold")
         banner.append_text(_line(view.first))
         banner.append(f"\n{view.first.remedy}", style="dim")
     console.print(Panel(banner, border_style=style, box=box.ROUNDED, title=view.contest_name, title_align="left"))
@@ -86,12 +86,18 @@ def _line(finding: FindingView) -> Text:
 def _lanes(view: View) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
     table.add_column("")
-    for name, style in (("local", "blue"), ("artifact", "dark_orange3"), ("trusted", "magenta")):
-        table.add_column(name, header_style=f"bold {style}", overflow="fold")
+    styles = {"local": "blue", "artifact": "dark_orange3", "trusted": "magenta"}
+    for name, lane in view.columns:
+        table.add_column(lane, header_style=f"bold {styles[name]}", overflow="fold")
     table.add_column("")
     for row in view.rows:
         mark = {True: Text("✓", "green"), False: Text("≠", "bold red"), None: Text("")}[row.agree]
-        table.add_row(row.label, *(text for _, text in row.cells), mark, style="red" if row.agree is False else "")
+        table.add_row(
+            row.label,
+            *(getattr(row, name) for name, _ in view.columns),
+            mark,
+            style="red" if row.agree is False else "",
+        )
     return table
 
 
@@ -102,7 +108,7 @@ def _offsets(view: View) -> Table:
     table.add_column("part")
     table.add_column("bpb", justify="right")
     table.add_column("becomes", justify="right")
-    table.add_row("recipe's own evaluation", "", f"{view.offsets[0].start:.5f}")
+    table.add_row(view.offset_start, "", f"{view.offsets[0].start:.5f}")
     for offset in view.offsets:
         table.add_row(offset.name, f"{offset.part:+.6f}" if offset.part else "0", f"{offset.end:.5f}")
     return table

@@ -14,11 +14,13 @@ from typing import Any
 
 from scorer.artifact import Artifact
 from scorer.compare import Comparison
+from scorer.compare.offsets import SAVED
 from scorer.contest import Profile
 from scorer.findings import CODES, Finding, Severity
 from scorer.room.receipts import Lane, OperatorCall, Outcome, Receipt, Site
 from scorer.trusted.settings import (
     EVAL_PUBLIC,
+    IN_MEMORY,
     LOCAL_SETTINGS,
     OFFICIAL_SETTINGS,
     PUBLIC_SETTINGS,
@@ -54,7 +56,9 @@ class RowView:
     """One row of the three-column table; `agree` is None where the row is not a comparison."""
 
     label: str
-    cells: tuple[tuple[str, str], ...]  # (lane, text), the lanes in display order
+    local: str
+    artifact: str
+    trusted: str
     agree: bool | None
 
 
@@ -165,7 +169,8 @@ class View:
     """Everything a report shows."""
 
     verdict: str
-    reason: str
+    reason: str  # the comparison's own words
+    sentence: str  # the same without the first finding, which is shown by itself
     contest: str
     contest_name: str
     subject: str  # artifact's SHA-256
@@ -174,11 +179,14 @@ class View:
     launch: str
     headline: tuple[tuple[str, str, str], ...]  # (label, value, note)
     first: FindingView | None
+    first_label: str
     findings: tuple[FindingView, ...]  # the most telling first
     troubles: tuple[TroubleView, ...]
+    columns: tuple[tuple[str, str], ...]  # (field of the rows, lane): columns that say anything
     rows: tuple[RowView, ...]
     curves: Curves
     offsets: tuple[OffsetView, ...]
+    offset_start: str  # the measurement that the first part starts from
     offset_range: tuple[float, float]
     kernels: tuple[KernelView, ...]
     operators: tuple[OperatorView, ...]
@@ -208,6 +216,7 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
     return View(
         verdict=comparison.verdict,
         reason=plain(comparison.reason),
+        sentence=_sentence(comparison, shown),
         contest=profile.title,
         contest_name=f"{profile.name} v{profile.version}",
         subject=artifact.sha256,
@@ -216,11 +225,14 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
         launch=candidate.launch.text if candidate and candidate.launch else artifact.launch_command,
         headline=_headline(receipts),
         first=shown[0] if shown and comparison.verdict != "pass" else None,
+        first_label=_first_label(comparison, shown),
         findings=tuple(shown),
         troubles=_troubles(receipts),
-        rows=_rows(comparison, receipts),
+        columns=_columns(comparison, receipts),
+        rows=_rows(comparison),
         curves=_curves(receipts, local, candidate),
         offsets=offsets,
+        offset_start=IN_MEMORY if offsets and offsets[0].name == SAVED else PUBLIC_SETTINGS,
         offset_range=offset_range,
         kernels=_kernels(artifact, local, candidate),
         operators=operators,
@@ -230,6 +242,29 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
         knobs=_knobs(artifact, candidate),
         provenance=_provenance(receipts, artifact, profile),
     )
+
+
+_DIFFERENCES = ("KNB", "ENV", "KRN", "OPS", "LCK", "SCR")
+
+
+def _sentence(comparison: Comparison, shown: Sequence[FindingView]) -> str:
+    hard = sum(finding.hard for finding in shown)
+    if comparison.verdict == "fail":
+        return (
+            f"{hard} findings stand against the submission."
+            if hard > 1
+            else "One finding stands against the submission."
+        )
+    if comparison.verdict == "inconclusive" and shown:
+        return "The evidence does not decide: nothing stands against the submission, nothing was refuted."
+    reason = plain(comparison.reason)
+    return f"{reason[:1].upper()}{reason[1:]}" + ("" if reason.endswith(".") else ".")
+
+
+def _first_label(comparison: Comparison, shown: Sequence[FindingView]) -> str:
+    if comparison.verdict == "inconclusive":
+        return "What is missing"
+    return "First difference" if shown and shown[0].code.startswith(_DIFFERENCES) else "First finding"
 
 
 def plain(text: str) -> str:
@@ -301,12 +336,17 @@ def _troubles(receipts: Mapping[Lane, Receipt]) -> tuple[TroubleView, ...]:
     )
 
 
-def _rows(comparison: Comparison, receipts: Mapping[Lane, Receipt]) -> tuple[RowView, ...]:
-    rows = []
-    for row in comparison.rows:
-        cells = ((Lane.LOCAL, row.local), (Lane.ARTIFACT, row.artifact), (Lane.TRUSTED, row.trusted))
-        rows.append(RowView(row.label, tuple((lane.value, plain(text)) for lane, text in cells), row.agree))
-    return tuple(rows)
+def _columns(comparison: Comparison, receipts: Mapping[Lane, Receipt]) -> tuple[tuple[str, str], ...]:
+    run = Lane.REHEARSAL if Lane.REHEARSAL in receipts and Lane.ARTIFACT not in receipts else Lane.ARTIFACT
+    columns = (("local", Lane.LOCAL), ("artifact", run), ("trusted", Lane.TRUSTED))
+    return tuple((name, lane.value) for name, lane in columns if any(getattr(row, name) for row in comparison.rows))
+
+
+def _rows(comparison: Comparison) -> tuple[RowView, ...]:
+    return tuple(
+        RowView(row.label, plain(row.local), plain(row.artifact), plain(row.trusted), row.agree)
+        for row in comparison.rows
+    )
 
 
 def _curves(receipts: Mapping[Lane, Receipt], local: Receipt | None, candidate: Receipt | None) -> Curves:
