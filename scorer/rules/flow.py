@@ -15,11 +15,9 @@ ENVIRONMENT_CALLS = {"os.environ.update", "os.environ.setdefault", "os.putenv"}
 
 def main_guard(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Under `if __name__ == "__main__":` nothing but calls of the file's own functions: the scorer imports the file."""
-    for guard in source.tree.body:
-        if not _is_guard(guard):
-            continue
-        assert isinstance(guard, ast.If)
-        read_elsewhere = _names_read_in_functions(source)
+    guards = _guards(source)
+    read_elsewhere = _names_read_in_functions(source) if guards else set()
+    for guard in guards:
         for statement in [*guard.body, *guard.orelse]:
             reason = _beyond_calling(source, statement, read_elsewhere)
             if reason:
@@ -28,14 +26,11 @@ def main_guard(source: Source, artifact: Artifact, profile: Profile) -> Iterator
 
 def name_tests(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Nothing but the guard at the end may ask under which name the file runs."""
-    guards = [statement for statement in source.tree.body if _is_guard(statement)]
-    inside = {id(node) for guard in guards if isinstance(guard, ast.If) for node in ast.walk(guard.test)}
+    guards = {id(guard.test) for guard in _guards(source)}
     for node in source.nodes:
-        if not isinstance(node, (ast.Compare, ast.If, ast.IfExp, ast.BoolOp)):
+        if not isinstance(node, ast.Compare) or id(node) in guards:
             continue
-        test = node if isinstance(node, ast.Compare) else getattr(node, "test", None)
-        names = [n for n in ast.walk(test) if isinstance(n, ast.Name) and n.id == "__name__"] if test else []
-        if isinstance(node, ast.Compare) and names and id(names[0]) not in inside:
+        if any(isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node)):
             yield Hit(node.lineno)
 
 
@@ -97,18 +92,17 @@ def _literal(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _is_guard(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
-        return False
-    sides = [statement.test.left, *statement.test.comparators]
-    return (
-        len(sides) == 2
+def _guards(source: Source) -> list[ast.If]:
+    """Every `if __name__ == "__main__":` at the top level."""
+    sides = {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}
+    return [
+        statement
+        for statement in source.tree.body
+        if isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
         and isinstance(statement.test.ops[0], ast.Eq)
-        and {ast.dump(side) for side in sides} == {ast.dump(side) for side in _GUARD_SIDES}
-    )
-
-
-_GUARD_SIDES = (ast.Name("__name__", ast.Load()), ast.Constant("__main__"))
+        and {ast.dump(side) for side in (statement.test.left, *statement.test.comparators)} == sides
+    ]
 
 
 def _names_read_in_functions(source: Source) -> set[str]:

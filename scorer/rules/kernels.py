@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -28,14 +29,17 @@ class Kernels:
         }
         self._names = {function.name for function in source.functions if function in self.jitted}
         self._members: set[str] = set()  # `self.NAME(...)` launches
+        self._callees: dict[int, list[ast.expr]] = {}  # of each node that was looked at, by id
         self._grow()
 
     def launched(self, nodes: Iterable[ast.AST]) -> str | None:
         """The first call among these nodes that leads to a kernel, as it is written; None: there is none."""
         for top in nodes:
-            for node in ast.walk(top):
-                if isinstance(node, ast.Call) and self._leads_to_kernel(node.func):
-                    return ast.unparse(node.func)
+            if id(top) not in self._callees:
+                self._callees[id(top)] = [node.func for node in ast.walk(top) if isinstance(node, ast.Call)]
+            for callee in self._callees[id(top)]:
+                if self._leads_to_kernel(callee):
+                    return ast.unparse(callee)
         return None
 
     def _leads_to_kernel(self, callee: ast.expr) -> bool:
@@ -92,7 +96,7 @@ class Kernels:
 
 def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """An `except` that goes on after a kernel has raised, whatever it catches."""
-    kernels = Kernels(source)
+    kernels = _kernels(source)
     for node in source.nodes:
         if isinstance(node, ast.Try | ast.TryStar):
             call = kernels.launched(node.body)
@@ -126,9 +130,17 @@ def always_raises(body: Sequence[ast.AST]) -> bool:
     return isinstance(last, ast.Raise)
 
 
-def _choices(source: Source) -> Iterator[tuple[Function, ast.expr, str, str]]:
+@lru_cache(maxsize=1)
+def _kernels(source: Source) -> Kernels:
+    """One analysis for all the checks of one file."""
+    return Kernels(source)
+
+
+@lru_cache(maxsize=1)
+def _choices(source: Source) -> list[tuple[Function, ast.expr, str, str]]:
     """(function, condition, kernel call, what runs instead) for each branch with a kernel on exactly one side."""
-    kernels = Kernels(source)
+    found = []
+    kernels = _kernels(source)
     for function in source.functions:
         if function in kernels.jitted:
             continue
@@ -136,7 +148,8 @@ def _choices(source: Source) -> Iterator[tuple[Function, ast.expr, str, str]]:
             calls = [kernels.launched(side) for side in sides]
             for call, counterpart, other in ((calls[0], calls[1], sides[1]), (calls[1], calls[0], sides[0])):
                 if call and not counterpart and not always_raises(other) and _computes(other):
-                    yield function, test, call, ast.unparse(other[0]).splitlines()[0]
+                    found.append((function, test, call, ast.unparse(other[0]).splitlines()[0]))
+    return found
 
 
 def _branches(function: Function) -> Iterator[tuple[ast.expr, Sequence[ast.AST], Sequence[ast.AST]]]:

@@ -97,35 +97,34 @@ class Source:
         return counts
 
     @cached_property
-    def _local_names(self) -> list[tuple[int, int, set[str]]]:
-        """(first line, last line, parameters and variables) of every function; names it imports are left out."""
-        scopes = []
+    def _hidden(self) -> dict[str, list[tuple[int, int]]]:
+        """Name -> (first line, last line) of every function that has a parameter or variable of this name."""
+        found: dict[str, list[tuple[int, int]]] = {}
         for function in self.functions:
-            arguments = function.args
-            names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-            names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+            names: set[str] = set()
             for node in ast.walk(function):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                if isinstance(node, ast.arg):
+                    names.add(node.arg)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     names.add(node.id)
-            scopes.append((function.lineno, function.end_lineno or function.lineno, names))
-        return scopes
+            for name in names:
+                found.setdefault(name, []).append((function.lineno, function.end_lineno or function.lineno))
+        return found
 
     def shadowed(self, name: str, line: int) -> bool:
         """Whether a function around this line has a parameter or variable of this name, which hides the module's."""
         if name in self.aliases and self._bindings.get(name, 0) == 1 and self.aliases[name] != name:
             return False  # the one binding is the alias itself
-        return any(first <= line <= last and name in names for first, last, names in self._local_names)
+        return any(first <= line <= last for first, last in self._hidden.get(name, ()))
 
     def resolve(self, node: ast.AST) -> str | None:
         """The full name of an expression that is a name or an attribute of one: "os.environ.get", "builtins.exec"."""
         dotted = _dotted(node)
         if dotted is None:
             return None
-        name, _, rest = dotted.partition(".")
-        if self.shadowed(name, getattr(node, "lineno", 0)):
-            return None
+        name = dotted.partition(".")[0]
         if name in self.aliases:
-            return self.aliases[name] + (f".{rest}" if rest else "")
+            return None if self.shadowed(name, getattr(node, "lineno", 0)) else self.full_name(dotted)
         if hasattr(builtins, name) and name not in self._bindings:
             return f"builtins.{dotted}"
         return None
