@@ -22,7 +22,7 @@ def run(rank: int, world_size: int, directory: str) -> None:
     if world_size > 1:
         dist.init_process_group("gloo", f"file://{directory}/meet-{world_size}", rank=rank, world_size=world_size)
     config = on_cpu(world_size=world_size, depth=2)
-    ranks = Ranks(rank, world_size, torch.device("cpu"))
+    ranks = Ranks(rank, torch.device("cpu"))
     torch.manual_seed(0)
     model = GPT(config, torch.float32)
     model.initialize()
@@ -33,12 +33,15 @@ def run(rank: int, world_size: int, directory: str) -> None:
         rows = torch.randint(0, config.vocab_size, (ROWS, config.seq_len + 1), generator=generator)
         mine = rows.chunk(world_size)[rank]
         model(mine[:, :-1], mine[:, 1:]).backward()
-        average_gradients(ranks, list(model.parameters()))
+        if world_size > 1:
+            average_gradients(config, list(model.parameters()))
         for optimizer in optimizers:
             optimizer.step()
-        share_parameters(ranks, owned)
+        if world_size > 1:
+            share_parameters(ranks, owned)
         model.zero_grad(set_to_none=True)
-        agreed.append(agree(ranks, (update + 0.25 * rank, float(rank))))
+        if world_size > 1:
+            agreed.append(agree(ranks, (update + 0.25 * rank, float(rank))))
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     torch.save({"parameters": parameters, "agreed": agreed}, Path(directory) / f"{world_size}-{rank}.pt")
     if world_size > 1:

@@ -11,7 +11,7 @@ import torch.multiprocessing as mp
 
 from parity_tests import recipe_ranks
 from parity_tests.recipe_samples import on_cpu
-from recipe.ranks import Ranks, average_gradients, join
+from recipe.ranks import average_gradients, join
 
 
 def results(world_size: int, directory: Path) -> list[dict[str, Any]]:
@@ -38,4 +38,4 @@ def test_another_number_of_ranks_than_configured_is_refused(monkeypatch: pytest.
 
 def test_a_parameter_without_gradient_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="a parameter has no gradient"):
-        average_gradients(Ranks(0, 2, torch.device("cpu")), [torch.nn.Parameter(torch.zeros(1))])
+        average_gradients(on_cpu(world_size=2), [torch.nn.Parameter(torch.zeros(1))])

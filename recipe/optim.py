@@ -28,15 +28,11 @@ def make_optimizers(
     """The two optimizers, and the parameters that each rank owns."""
     matrices, gains = model.matrices(), model.gains()
     embed, head = model.tables()
-    # A Muon step costs far more than an AdamW step on as many elements, so the two kinds are dealt out separately.
-    owned = [
-        [*some_matrices, *some_others]
-        for some_matrices, some_others in zip(
-            deal(matrices, config.world_size),
-            deal([embed, head, *gains], config.world_size),
-            strict=True,
-        )
-    ]
+    # A Muon step costs far more than an AdamW step on as many elements, so the two kinds are dealt out separately,
+    # and from opposite ends, because the lower ranks get what does not come out even.
+    hands = deal(matrices, config.world_size)
+    others = deal([embed, head, *gains], config.world_size)
+    owned = [[*hand, *other] for hand, other in zip(hands, reversed(others), strict=True)]
     mine = {id(parameter) for parameter in owned[ranks.rank]}
     muon = Muon(
         matrices,
@@ -49,7 +45,7 @@ def make_optimizers(
         [
             {"params": [embed], "lr": config.embed_lr},
             {"params": [head], "lr": config.head_lr},
-            {"params": gains, "lr": config.gain_lr},
+            {"params": gains, "lr": config.gain_lr, "weight_decay": 0.0},  # decay would pull gains away from 1
         ],
         betas=(config.adam_beta1, config.adam_beta2),
         weight_decay=config.weight_decay,

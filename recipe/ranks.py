@@ -17,7 +17,6 @@ class Ranks(NamedTuple):
     """Where this process stands among the others, and the device it computes on."""
 
     rank: int
-    world_size: int
     device: torch.device
 
 
@@ -33,7 +32,7 @@ def join(config: Config) -> Ranks:
     Raises RuntimeError when torchrun started another number of ranks than the configuration says.
     """
     register_device(config)
-    _, rank, _, world_size = prepare.get_dist_info()
+    _, rank, local_rank, world_size = prepare.get_dist_info()
     if world_size != config.world_size:
         raise RuntimeError(
             f"launched with {world_size} ranks, configured for {config.world_size}: "
@@ -41,55 +40,52 @@ def join(config: Config) -> Ranks:
         )
     if config.world_size > 1:
         dist.init_process_group("neuron" if config.device == "neuron" else "gloo")
-    return Ranks(rank, config.world_size, torch.device(config.device))
+    if config.device == "neuron":
+        torch.neuron.set_device(local_rank)  # type: ignore[attr-defined]  # from here on "neuron" is this rank's core
+    return Ranks(rank, torch.device(config.device))
 
 
-def leave(ranks: Ranks) -> None:
+def leave() -> None:
     """Leave the process group, once every rank has come this far."""
-    if ranks.world_size > 1:
-        dist.barrier()
-        dist.destroy_process_group()
+    dist.barrier()
+    dist.destroy_process_group()
 
 
-def synchronize(ranks: Ranks) -> None:
+def synchronize(config: Config) -> None:
     """Wait until the device has done all that was asked of it, so that the clock can be read."""
-    if ranks.device.type == "neuron":
+    if config.device == "neuron":
         torch.neuron.synchronize()  # type: ignore[attr-defined]  # torch_neuronx adds it
 
 
-def agree(ranks: Ranks, decision: tuple[float, ...]) -> tuple[float, ...]:
+def agree(ranks: Ranks, decision: tuple[float, float]) -> tuple[float, float]:
     """Rank 0's decision, on every rank, rounded to fp32. Clocks differ; what follows from them must not."""
     message = torch.tensor(decision, dtype=torch.float32, device=ranks.device)
-    if ranks.world_size > 1:
-        dist.broadcast(message, src=0)
-    return tuple(message.tolist())
+    dist.broadcast(message, src=0)
+    first, second = message.tolist()
+    return first, second
 
 
-def average_gradients(ranks: Ranks, parameters: Sequence[nn.Parameter]) -> None:
+def average_gradients(config: Config, parameters: Sequence[nn.Parameter]) -> None:
     """Replace every gradient by its mean over ranks: one all-reduce over one flat fp32 buffer."""
-    if ranks.world_size == 1:
-        return
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if len(gradients) != len(parameters):
         raise RuntimeError("a parameter has no gradient: every parameter must take part in the loss on every rank")
     flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
     dist.all_reduce(flat)
-    flat /= ranks.world_size
+    flat /= config.world_size
     _scatter(flat, gradients)
 
 
+@torch.no_grad()
 def share_parameters(ranks: Ranks, owned: Sequence[Sequence[nn.Parameter]]) -> None:
     """Send each owner's updated parameters to all ranks: one broadcast per owner. `owned[r]` are those of rank r."""
-    if ranks.world_size == 1:
-        return
-    with torch.no_grad():
-        for owner, parameters in enumerate(owned):
-            if not parameters:
-                continue
-            flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
-            dist.broadcast(flat, src=owner)
-            if owner != ranks.rank:
-                _scatter(flat, parameters)
+    for owner, parameters in enumerate(owned):
+        if not parameters:
+            continue
+        flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
+        dist.broadcast(flat, src=owner)
+        if owner != ranks.rank:
+            _scatter(flat, parameters)
 
 
 def _scatter(flat: Tensor, tensors: Sequence[Tensor]) -> None:

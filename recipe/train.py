@@ -61,18 +61,22 @@ def train(config: Config) -> GPT:
 
     step = 0
     while True:
-        progress, stop = agree(ranks, decide(config, clock, step))
+        progress, stop = decide(config, clock, step)
+        if config.world_size > 1:
+            progress, stop = agree(ranks, (progress, stop))
         if stop:
             break
         multiplier = learning_rate_multiplier(config, progress)
         set_learning_rate(optimizers, multiplier)
         loss, epoch = backward(config, model, batches)
-        average_gradients(ranks, parameters)
+        if config.world_size > 1:
+            average_gradients(config, parameters)
         for optimizer in optimizers:
             optimizer.step()
-        share_parameters(ranks, owned)
+        if config.world_size > 1:
+            share_parameters(ranks, owned)
         model.zero_grad(set_to_none=True)
-        synchronize(ranks)
+        synchronize(config)
         prepare.record_step_boundary(step)
         now = time.monotonic()
         clock.update_done(now)
@@ -90,7 +94,8 @@ def train(config: Config) -> GPT:
             config,
             {"step": step, "total_train_tokens": step * config.tokens_per_update, "world_size": config.world_size},
         )
-    leave(ranks)
+    if config.world_size > 1:
+        leave()
     print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
     return model
 
