@@ -38,6 +38,12 @@ def host_of(tensor: torch.Tensor) -> torch.Tensor:
     Raises AttributeError for a tensor of another device.
     """
     host: torch.Tensor = tensor.untyped_storage().host  # type: ignore[attr-defined]
+    if tensor.is_conj() or tensor.is_neg():  # views that torch resolves when an operator reads them
+        physical = torch._neg_view(tensor) if tensor.is_neg() else tensor
+        physical = torch._conj(physical) if tensor.is_conj() else physical
+        host = host_of(physical)
+        host = torch._conj(host) if tensor.is_conj() else host
+        return torch._neg_view(host) if tensor.is_neg() else host
     if tensor.dtype is not host.dtype:
         return fresh_host_of(tensor)
     shape, stride, offset = tensor.shape, tensor.stride(), tensor.storage_offset()
@@ -55,6 +61,7 @@ def fresh_host_of(tensor: torch.Tensor) -> torch.Tensor:
 
 def on_device(host: torch.Tensor) -> torch.Tensor:
     """A new neuron tensor over the memory of the CPU tensor `host`, in a storage of its own."""
+    host = host.resolve_conj().resolve_neg()
     if host.storage_offset():
         host = host.clone()  # a device storage begins where its host's does
     capsule = _to_dlpack(host)

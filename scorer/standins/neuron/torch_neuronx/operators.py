@@ -26,9 +26,12 @@ VIEWS += ("set_.source_Storage_storage_offset",)
 
 # Compositions of torch that would cross to the host many times for what is one call there, with the same bits.
 WHOLE = (
-    "sum mean mean.dim stack repeat rsub.Scalar rsub.Tensor masked_fill.Scalar masked_fill.Tensor where.ScalarSelf "
-    "where.ScalarOther logsumexp embedding full_like select_backward slice_backward _unsafe_view"
+    "sum mean mean.dim stack repeat rsub.Scalar rsub.Tensor masked_fill.Scalar masked_fill.Tensor "
+    "logsumexp embedding full_like select_backward slice_backward _unsafe_view"
 ).split()
+
+# Operators that make or take tensors without plain memory: the device has none.
+NOT_STRIDED = ("sparse", "mkldnn", "quantize", "quantized", "nested", "_fbgemm", "coo", "csr", "_pack_padded", "jagged")
 
 
 def register() -> None:
@@ -43,7 +46,7 @@ def register() -> None:
     done = {*written_out, *VIEWS}
     for qualified in torch._C._dispatch_get_all_op_names():
         namespace, _, name = qualified.partition("::")
-        if namespace != "aten" or name in done:
+        if namespace != "aten" or name in done or any(word in name for word in NOT_STRIDED):
             continue
         cpu = torch._C._dispatch_has_kernel_for_dispatch_key(qualified, "CPU")
         if cpu or name in WHOLE or name.startswith("_foreach_"):
@@ -62,6 +65,8 @@ def kernel_of(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     """The neuron kernel of `operator`: the two crossings around its CPU kernel, in the plainest form its schema permits."""
     schema = operator._schema
     compute: Callable[..., Any] = products.rounded_once(operator)
+    if compute is operator:
+        compute = _with_numbers(operator)
     if any(argument.name == "generator" for argument in schema.arguments):
         compute = randomness.with_device_generator(operator)
     elif torch.Tag.nondeterministic_seeded in operator.tags:
@@ -77,6 +82,31 @@ def kernel_of(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     if len(results) == 1 and str(schema.returns[0].type) == "Tensor":
         return _functional(compute, operator)
     return _any(compute, operator)
+
+
+def _with_numbers(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """`operator`, also where torch hands the kernel a bare number for a tensor, which only some operators accept from Python."""
+    arguments = operator._schema.arguments
+    names = [argument.name for argument in arguments if str(argument.type) == "Tensor" and not argument.is_out]
+    places = [i for i, argument in enumerate(arguments) if argument.name in names]
+    if len(names) < 2 or torch._C._should_allow_numbers_as_tensors(operator._schema.name.removeprefix("aten::")):
+        return operator
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        given = [args[i] for i in places if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+        if all(isinstance(value, torch.Tensor) for value in given):
+            return operator(*args, **kwargs)
+        beside = next(value for value in given if isinstance(value, torch.Tensor))
+        whole = [_as_tensor(value, beside) if i in places else value for i, value in enumerate(args)]
+        return operator(*whole, **{k: _as_tensor(v, beside) if k in names else v for k, v in kwargs.items()})
+
+    return compute
+
+
+def _as_tensor(value: Any, beside: torch.Tensor) -> Any:
+    if isinstance(value, bool | int | float | complex):
+        return torch.scalar_tensor(value, dtype=torch.result_type(beside, value), device="cpu")
+    return value
 
 
 def _functional(compute: Callable[..., Any], operator: torch._ops.OpOverload) -> Callable[..., Any]:
