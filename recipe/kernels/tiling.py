@@ -14,8 +14,8 @@ def row_tiles(groups: int, rows: int, core: int, cores: int) -> list[tuple[int, 
     once for all groups.
     """
     per_group = (rows + PARTITIONS - 1) // PARTITIONS
-    while (groups * per_group) % cores != 0 and per_group < rows:
-        per_group += 1
+    if (groups * per_group) % cores != 0 and per_group < rows:
+        per_group += 1  # an LNC has one core or two, so that one tile more per group comes out even
     per_core = (groups * per_group + cores - 1) // cores
     tiles = []
     for index in range(core * per_core, min((core + 1) * per_core, groups * per_group)):
