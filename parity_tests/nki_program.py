@@ -20,7 +20,7 @@ Output = tuple[tuple[int, ...], Any]
 
 
 def on_chip(body: Callable[..., Any], *inputs: np.ndarray, outputs: list[Output], lnc: int = 1) -> list[np.ndarray]:
-    """Loads each input into an SBUF tile of its shape, calls `body(*output tiles, *input tiles)`, returns the outputs."""
+    """Loads each input into an SBUF tile, calls `body(*output tiles, *input tiles)`, returns the outputs."""
 
     @nki.jit
     def program(*arrays: Any) -> Any:

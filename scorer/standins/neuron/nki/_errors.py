@@ -100,6 +100,6 @@ def _ours(frame: FrameType) -> bool:
 def _public_name(frame: FrameType) -> str:
     module = frame.f_globals["__name__"].removeprefix(_PACKAGE)
     name = frame.f_code.co_qualname
-    if module.startswith("._isa"):
+    if module == ".isa" or module.startswith("._isa"):
         return f"nki.isa.{name}"
     return name if "." in name else f"nki.language.{name}"

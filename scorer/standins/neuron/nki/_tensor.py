@@ -352,12 +352,11 @@ class NkiTensor:
     def _check_partition_pattern(self, steps: list[int], counts: list[int], start: int, itemsize: int) -> None:
         storage = self._storage
         per_partition = storage.partition_bytes // itemsize
-        first, column = divmod(start // itemsize, per_partition)
-        if len(counts) < 2 or steps[0] != per_partition or first + counts[0] > storage.array.shape[0]:
+        column = start // itemsize % per_partition
+        if len(counts) < 2 or steps[0] != per_partition:
             refuse(
-                f"{_pairs(zip(steps, counts, strict=True))} from partition {first}: on chip the first pair is "
-                f"[elements per partition, partitions], here [{per_partition}, at most "
-                f"{storage.array.shape[0] - first}], and a free pair follows",
+                f"{_pairs(zip(steps, counts, strict=True))}: on chip the first pair is [elements per partition, "
+                f"partitions], here [{per_partition}, at most {storage.array.shape[0]}], and a free pair follows",
                 "pattern",
             )
         end = column + sum(step * (count - 1) for step, count in zip(steps[1:], counts[1:], strict=True))
