@@ -163,6 +163,7 @@ def test_text_of_the_submission_cannot_become_markup() -> None:
     [
         ("/tmp/room-1/work/out/final.pt is missing", "…/final.pt is missing"),
         ("PYTHONPATH=/a/b:/c/d/", "PYTHONPATH=…/b:…/d"),
+        ("<caches>/neuron", "<caches>/neuron"),
         ("recipe/model.py:12 and 3/4 of aten::mm", "recipe/model.py:12 and 3/4 of aten::mm"),
         ("https://example.org/a/b", "https://example.org/a/b"),
     ],

@@ -17,7 +17,7 @@ from rich.console import Console
 from scorer import report
 from scorer.artifact import Artifact
 from scorer.cli import runs
-from scorer.cli.errors import FAIL, PASS, VERDICTS, InputError, command
+from scorer.cli.errors import BAD_INPUT, FAIL, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
@@ -170,6 +170,8 @@ def score(
     console = _console()
     print_evaluations(receipt, console)
     print_findings(findings, console)
+    if receipt.checkpoint is not None and not receipt.checkpoint.readable:
+        return BAD_INPUT
     return _decided(receipt, findings)
 
 

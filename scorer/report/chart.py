@@ -75,7 +75,7 @@ def _draw_curves(axes: Axes, curves: Curves) -> None:
     if curves.divergence is not None:
         axes.axvline(curves.divergence, color=_COLOURS["fail"], linewidth=1, linestyle=(0, (2, 2)), zorder=1)
         axes.annotate(
-            f"first difference, update {curves.divergence}",
+            f"losses part at update {curves.divergence}",
             (curves.divergence, 1),
             xycoords=("data", "axes fraction"),
             xytext=(5, -11),

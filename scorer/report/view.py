@@ -32,7 +32,7 @@ LANES = (Lane.LOCAL, Lane.ARTIFACT, Lane.TRUSTED, Lane.CONTROL, Lane.REHEARSAL)
 """Display order of lanes."""
 
 _LOG_LINES = 15
-_ABSOLUTE = re.compile(r"(?<![\w./~-])/(?:[^\s:;,'\"=/]+/)*([^\s:;,'\"=/]+)/?")
+_ABSOLUTE = re.compile(r"(?<![\w./~>-])/(?:[^\s:;,'\"=/]+/)*([^\s:;,'\"=/]+)/?")
 
 
 @dataclass(frozen=True)
