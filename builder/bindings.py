@@ -1,0 +1,191 @@
+"""What a name stands for: a variable of a module of the recipe, a module, something from outside, or (None) a local or builtin.
+
+Imports between modules of the recipe are looked through: after `from .ops import norm as n`, `n` is the variable `norm` of `recipe.ops`.
+Where looking through would be wrong, because the variable may change after the import, the importing module has a variable of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from builder.errors import Problem
+from builder.scan import External, Import, InPackage, Member, Module, Program, Target
+from builder.scopes import Occurrence
+
+
+@dataclass(frozen=True, order=True)
+class Variable:
+    """A module-level variable of the recipe (a function, a class, a value)."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, order=True)
+class Outside:
+    """Something imported from outside of the recipe, under the name that the importing module gives it."""
+
+    bound: str
+    module: str
+    name: str | None
+
+    @property
+    def path(self) -> str:
+        """Its dotted name."""
+        return f"{self.module}.{self.name}" if self.name else self.module
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A name that an import asks for and its module does not have."""
+
+    module: str
+    name: str
+
+
+Meaning = Variable | Outside | InPackage | Missing
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an occurrence means, and how many of its attributes belong to that (`ops.norm.weight`: one, for `ops.norm`)."""
+
+    meaning: Meaning
+    attributes: int
+
+
+class Bindings:
+    """Looks names up, over all modules of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.modules = program.modules
+        self._found: dict[tuple[str, str], Meaning | None] = {}
+        self._by_alias: dict[ast.AST, Import] = {}
+        self._stars: dict[str, list[Import]] = {}
+        self.problems: list[Problem] = []
+        for module in program.modules.values():
+            for found in module.imports:
+                if found.alias.name == "*":
+                    self._stars.setdefault(module.name, []).append(found)
+                else:
+                    self._by_alias[found.alias] = found
+
+    def stars(self, module: Module) -> list[Import]:
+        """The star imports of a module."""
+        return self._stars.get(module.name, [])
+
+    def import_of(self, occurrence: Occurrence) -> Import | None:
+        """The import behind a binding of kind `import`."""
+        return self._by_alias.get(occurrence.node)
+
+    def variable(self, module: Module, name: str) -> Meaning | None:
+        """What a module-level name means; None for a builtin or an undefined name."""
+        key = (module.name, name)
+        if key not in self._found:
+            self._found[key] = Missing(*key)  # while looking: an import cycle that never reaches a definition
+            self._found[key] = self._variable(module, name)
+        return self._found[key]
+
+    def _variable(self, module: Module, name: str) -> Meaning | None:
+        bound = module.scope.bound.get(name)
+        if bound is None:
+            for found in reversed(self.stars(module)):
+                target = found.target
+                if isinstance(target, Member) and name in self.public(self.modules[target.module]):
+                    return self.variable(self.modules[target.module], name)
+            return None
+        imports = [self.import_of(occurrence) for occurrence in bound]
+        direct = [found for found in imports if found and found.direct and found.scope is module.scope]
+        if len(direct) == len(bound) and len({found.target for found in direct}) == 1:
+            meaning = self.target(direct[0].target, name)
+            if not (isinstance(meaning, Variable) and self.changes(meaning)):
+                return meaning
+        return Variable(module.name, name)
+
+    def target(self, target: Target, bound: str) -> Meaning:
+        """What an import binds."""
+        if isinstance(target, InPackage):
+            return target
+        if isinstance(target, External):
+            return Outside(bound, target.module, target.name)
+        return self.member(target.module, target.name)
+
+    def member(self, module: str, name: str) -> Meaning:
+        """What `module.name` means: a variable of the module first, then a submodule."""
+        meaning = self.variable(self.modules[module], name)
+        if meaning is None:
+            submodule = f"{module}.{name}"
+            return InPackage(submodule) if submodule in self.modules else Missing(module, name)
+        return meaning
+
+    def changes(self, variable: Variable) -> bool:
+        """Whether a variable may be bound again after its module has run: by a function's `global` statement."""
+        bound = self.modules[variable.module].scope.bound.get(variable.name, [])
+        return any(occurrence.scope.deferred for occurrence in bound)
+
+    def public(self, module: Module) -> frozenset[str]:
+        """The names that `from module import *` takes."""
+        return frozenset(self.exported(module, frozenset()))
+
+    def exported(self, module: Module, seen: frozenset[str]) -> list[str]:
+        """Those names in order: `__all__` when the module has one, else every bound name without a leading underscore."""
+        if module.name in seen:
+            return []
+        declared = _declared(module)
+        if declared is not None:
+            return declared
+        names = [name for name in module.scope.bound if not name.startswith("_")]
+        for found in self.stars(module):
+            if isinstance(found.target, Member):
+                names += self.exported(self.modules[found.target.module], seen | {module.name})
+        return list(dict.fromkeys(name for name in names if not name.startswith("_")))
+
+    def of(self, module: Module, occurrence: Occurrence) -> Reference | None:
+        """What an occurrence means; None for a local name or a builtin."""
+        home = occurrence.home()
+        if home is module.scope:
+            meaning = self.variable(module, occurrence.name)
+        else:
+            bound = home.bound[occurrence.name]
+            found = self.import_of(bound[0]) if len(bound) == 1 and home.kind == "function" else None
+            if found is None or isinstance(found.target, External):
+                return None
+            meaning = self.target(found.target, occurrence.name)
+            if isinstance(meaning, Variable) and self.changes(meaning):
+                return None
+        if meaning is None:
+            return None
+        used = 0
+        while isinstance(meaning, InPackage) and used < len(occurrence.attributes):
+            meaning = self.member(meaning.module, occurrence.attributes[used].attr)
+            used += 1
+        return Reference(meaning, used)
+
+    def is_looked_through(self, module: Module, occurrence: Occurrence) -> bool:
+        """Whether an import inside a function needs no variable: each use of the name reaches what it stands for."""
+        reference = self.of(module, occurrence)
+        return reference is not None and isinstance(reference.meaning, (Variable, InPackage))
+
+    def is_builtin(self, module: Module, occurrence: Occurrence) -> bool:
+        """Whether an occurrence is bound nowhere in the recipe."""
+        return occurrence.home() is module.scope and self.variable(module, occurrence.name) is None
+
+    def definition(self, variable: Variable) -> ast.stmt | None:
+        """The only statement that binds a variable, or None when there are several."""
+        module = self.modules[variable.module]
+        bound = module.scope.bound.get(variable.name, [])
+        if len(bound) != 1 or bound[0].scope is not module.scope:
+            return None
+        if bound[0].kind == "definition":
+            return bound[0].node  # type: ignore[return-value]
+        return module.parts[bound[0].part].node
+
+
+def _declared(module: Module) -> list[str] | None:
+    for statement in module.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple()):
+                return [item.value for item in statement.value.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    return None

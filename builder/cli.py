@@ -1,0 +1,139 @@
+"""`builder produce` makes an artifact, `builder produce --check` compares one with its sources, `builder where` translates a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from builder.errors import BuildError
+from builder.files import write_directory
+from builder.produce import Build, produce
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def _application() -> None:
+    """Build one train.py, and all that belongs to it, from a recipe of many modules."""
+
+
+@app.command("produce")
+def produce_command(
+    config: Annotated[Path | None, typer.Option("--config", help="YAML file with the knobs' values, e.g. recipe/configs/embedded.yaml.")] = None,
+    settings: Annotated[Path | None, typer.Option("--settings", help="Build settings; default: build.yaml beside the config's directory.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One knob, over the config file. May be repeated.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to.")] = None,
+    check: Annotated[Path | None, typer.Option("--check", metavar="DIR", help="Write nothing: say whether DIR is what the sources build today.")] = None,
+) -> None:
+    """Build train.py, launch-command.txt, manifest.json and train.py.map.
+
+    Every knob is frozen to the value that the config file and --set give it. Exit status: 0 built (or, with --check, equal),
+    1 the checked directory differs, 2 the recipe or a setting is refused; then nothing is written.
+    """
+    if (output is None) == (check is None):
+        raise typer.BadParameter("give either -o DIR or --check DIR")
+    build = produce(_settings(settings, config), config, set_ or [])
+    for warning in build.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if check is not None:
+        difference = first_difference(check, build)
+        if difference:
+            print(difference)
+            raise typer.Exit(1)
+        print(f"{check} is what the sources build.")
+        return
+    assert output is not None
+    write_directory(output, build.files)
+    _show(build, output)
+
+
+def _settings(settings: Path | None, config: Path | None) -> Path:
+    if settings is not None:
+        return settings
+    if config is None:
+        raise typer.BadParameter("give --config FILE, or --settings FILE for a recipe without a config class")
+    beside = [config.parent / "build.yaml", config.parent.parent / "build.yaml"]
+    return next((path for path in beside if path.is_file()), beside[-1])
+
+
+def first_difference(directory: Path, build: Build) -> str:
+    """Where a directory differs from a build: "" when it does not. Git state and Python version do not count."""
+    for name, content in build.files.items():
+        path = directory / name
+        if not path.is_file():
+            return f"{path}: missing"
+        found = path.read_bytes()
+        if name == "manifest.json":
+            expected_fields, found_fields = json.loads(content), _json(found)
+            for field in expected_fields:
+                if field not in ("git", "tools") and found_fields.get(field) != expected_fields[field]:
+                    return f"{path}: `{field}` differs: {_short(found_fields.get(field))} here, {_short(expected_fields[field])} built today"
+        elif found != content:
+            old, new = found.decode("utf-8", "replace").split("\n"), content.decode().split("\n")
+            line = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+            here, today = ("".join(lines[line : line + 1]) for lines in (old, new))
+            return f"{path}:{line + 1}: differs from what the sources build today\n  here:  {_short(here)}\n  today: {_short(today)}"
+    return ""
+
+
+def _json(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def _show(build: Build, output: Path) -> None:
+    console = Console(highlight=False)
+    if build.config:
+        table = Table("knob", "value", "origin", title="Frozen knobs")
+        for name, knob in build.config.knobs.items():
+            table.add_row(name, repr(knob.value), knob.origin)
+        console.print(table)
+    if build.kernels:
+        table = Table("kernel", "launches per update", "defined at", title="Kernels")
+        for name, kernel in build.kernels.items():
+            table.add_row(name, "unknown" if kernel.launches is None else str(kernel.launches), kernel.place)
+        console.print(table)
+    share = 100 * build.size / build.size_limit
+    console.print(f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}", soft_wrap=True)
+    console.print(f"launch: {build.launch}", soft_wrap=True, markup=False)
+
+
+@app.command()
+def where(place: Annotated[str, typer.Argument(metavar="DIR_OR_FILE:LINE", help="A line of an artifact's train.py, e.g. build/artifact:120.")]) -> None:
+    """Say which line of the recipe a line of an artifact came from."""
+    name, _, number = place.rpartition(":")
+    path = Path(name or ".")
+    path = path / "train.py.map" if path.is_dir() else path.with_name(path.name + ".map")
+    if not number.isdigit() or not path.is_file():
+        print(f"{place}: expected DIR:LINE or TRAIN_PY:LINE, with train.py.map beside", file=sys.stderr)
+        raise typer.Exit(2)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    lines = document["lines"]
+    if not 1 <= int(number) <= len(lines):
+        print(f"{place}: the file has {len(lines)} lines", file=sys.stderr)
+        raise typer.Exit(2)
+    entry = lines[int(number) - 1]
+    print(f"{document['sources'][entry[0]]}:{entry[1]}" if entry else "a line that the builder wrote")
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,267 @@
+"""Phase 5, print: the artifact's text, from real source, and for every line of it the place that it came from.
+
+    docstring | from __future__ | imports from outside | one section per module, in the order in which Python would run them
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from dataclasses import dataclass, field
+
+from builder import annotations
+from builder.bindings import Outside, Variable
+from builder.edits import Edit, Line, Quote, Renderer
+from builder.names import Names
+from builder.rewrite import Rewrite
+from builder.scan import Import, Module, Part, Program
+from builder.shake import Kept, Shaker
+
+WIDTH = 120
+Place = tuple[str, int] | None
+SKIPPED_COMMENT = re.compile(r"#(!|.*coding[:=])")
+
+
+@dataclass
+class Output:
+    """The artifact's lines and their places."""
+
+    lines: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    ranges: dict[Part, tuple[int, int]] = field(default_factory=dict)  # lines (0-based, end excluded) of each part
+
+    def add(self, text: str, place: Place = None) -> None:
+        """Append one line."""
+        self.lines.append(text)
+        self.places.append(place)
+
+    @property
+    def text(self) -> str:
+        """The file's text."""
+        return "\n".join(self.lines) + "\n"
+
+
+def emit(program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker, facts: list[str]) -> Output:
+    """Print the artifact. `facts` are the paragraphs of its docstring behind the entry's own."""
+    return _Printer(program, kept, names, rewrites, shaker).run(facts)
+
+
+class _Printer:
+    def __init__(self, program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker) -> None:
+        self.program = program
+        self.kept = kept
+        self.names = names
+        self.rewrites = rewrites
+        self.shaker = shaker
+        self.out = Output()
+        self.renderers: dict[str, Renderer] = {}
+        self.late = shaker.late_imports(kept)
+
+    def run(self, facts: list[str]) -> Output:
+        self.docstring(facts)
+        future, quoted = annotations.mode(self.kept.parts)
+        if future:
+            self.out.add("")
+            self.out.add("from __future__ import annotations")
+        for name in quoted:
+            self.quote_annotations(self.program.modules[name])
+        self.imports()
+        self.sections()
+        return self.out
+
+    def docstring(self, facts: list[str]) -> None:
+        own = ast.get_docstring(self.program.entry.tree) or f"Built from {self.program.entry.source.name}."
+        text = "\n\n".join([own, *facts]).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+        if text.endswith('"'):
+            text += " "
+        lines = ('"""' + text + "\n" + '"""').split("\n")
+        for line in lines:
+            self.out.add(line.rstrip())
+
+    # Imports
+
+    def imports(self) -> None:
+        groups: tuple[list[tuple[str, Place]], list[tuple[str, Place]]] = ([], [])
+        members: dict[str, list[str]] = {}
+        first: dict[str, Place] = {}
+        done: set[str] = set()
+        wanted = [(found, outside) for outside, imports in self.kept.outside.items() for found in imports]
+        wanted += [(found, None) for found in self.kept.bare]
+        order = {id(found): i for i, part in enumerate(self.shaker.linker.order) for found in part.module.imports if found.part == part.index}
+        for found, outside in sorted(wanted, key=lambda pair: order[id(pair[0])]):
+            if found in self.late:
+                continue
+            place = self.place(found)
+            group = groups[0] if self.shaker.is_standard(module_of(found)) else groups[1]
+            if isinstance(found.statement, ast.ImportFrom):
+                module = module_of(found)
+                if module not in members:
+                    members[module] = []
+                    group.append((module, place))
+                    first[module] = place
+                member = self.member(found, outside)
+                if member not in members[module]:
+                    members[module].append(member)
+            else:
+                line = "import " + self.member(found, outside)
+                if line not in done:
+                    done.add(line)
+                    group.append((line, place))
+        for group in groups:
+            if group:
+                self.out.add("")
+            for line, place in group:
+                for text in [line] if line.startswith("import ") else _from_import(line, members[line]):
+                    self.out.add(text, place)
+
+    def member(self, found: Import, outside: Outside | None) -> str:
+        final = self.names.final[outside] if outside is not None and outside in self.names.final else found.bound
+        name = found.alias.name
+        plain = name if isinstance(found.statement, ast.ImportFrom) else name.split(".")[0]
+        if final == plain and not (found.alias.asname and "." in name):
+            return name
+        return f"{name} as {final}"
+
+    def place(self, found: Import) -> Place:
+        module = self.shaker.home(found)
+        return module.source.name, module.source.line(module.source.start(found.statement))
+
+    # Sections
+
+    def sections(self) -> None:
+        current: Module | None = None
+        fresh = True
+        begun: set[str] = set()
+        for part in self.kept.parts:
+            late = [found for found in part.module.imports if found.part == part.index and found in self.late]
+            if not late and isinstance(part.node, (ast.Import, ast.ImportFrom)) and not self.is_written(part):
+                continue
+            if part.module is not current:
+                current = part.module
+                self.header(current, current.name in begun)
+                begun.add(current.name)
+                fresh = True
+            if late:
+                for found in late:
+                    self.late_import(found)
+            else:
+                self.part(part, fresh)
+            fresh = False
+
+    def is_written(self, part: Part) -> bool:
+        """Whether an import statement stays in its place: as an assignment, or because its name is bound elsewhere too."""
+        rewrite = self.rewrites[part.module.name]
+        written = rewrite.statements.get(part.node)
+        if written is not None:
+            return any(isinstance(statement, ast.Assign) for statement in written)
+        bindings = self.shaker.bindings
+        return any(
+            bindings.variable(part.module, found.bound) == Variable(part.module.name, found.bound)
+            for found in part.module.imports
+            if found.part == part.index and found.alias.name != "*"
+        )
+
+    def header(self, module: Module, again: bool) -> None:
+        self.out.add("")
+        self.out.add("")
+        self.out.add(f"# ==== {module.source.name}{' (continued)' if again else ''} ====", (module.source.name, 1))
+        docstring = ast.get_docstring(module.tree)
+        if docstring and module is not self.program.entry and not again:
+            for i, line in enumerate(docstring.split("\n")):
+                self.out.add(f"# {line}".rstrip(), (module.source.name, module.tree.body[0].lineno + i))
+
+    def late_import(self, found: Import) -> None:
+        """An import that must not run before the statements above it."""
+        outside = next((o for o, imports in self.kept.outside.items() if found in imports), None)
+        member = self.member(found, outside)
+        text = f"from {module_of(found)} import {member}" if isinstance(found.statement, ast.ImportFrom) else f"import {member}"
+        self.out.add(text, self.place(found))
+
+    def renderer(self, module: Module) -> Renderer:
+        if module.name not in self.renderers:
+            self.renderers[module.name] = Renderer(module.source, self.rewrites[module.name].edits)
+        return self.renderers[module.name]
+
+    def part(self, part: Part, fresh: bool) -> None:
+        source = part.module.source
+        name = source.name
+        head = source.text[part.head : max(part.head, source.line_start(part.start))]
+        comments = head.split("\n")[:-1] if head else []
+        line = source.line(part.head)
+        places: list[Place] = [(name, line + i) for i in range(len(comments))]
+        while comments and (not comments[0].strip() if fresh else SKIPPED_COMMENT.match(comments[0]) and line == 1):
+            comments.pop(0)
+            places.pop(0)
+        if fresh:
+            while comments and SKIPPED_COMMENT.match(comments[0]):
+                comments.pop(0)
+                places.pop(0)
+            is_definition = isinstance(part.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            for _ in range(2 if is_definition and not comments else 1):
+                self.out.add("")
+        blank = _blank_behind(self.out.lines)
+        for text, place in zip(comments, places, strict=True):
+            blank = blank + 1 if not text.strip() else 0
+            if blank <= 2:
+                self.out.add(text.rstrip(), place if text.strip() else None)
+        begin = len(self.out.lines)
+        self.body(part)
+        self.out.ranges[part] = (begin, len(self.out.lines))
+        self.second_names(part)
+
+    def body(self, part: Part) -> None:
+        source = part.module.source
+        rendered = self.renderer(part.module).render(part.start, part.tail)
+        for line in _tidy(rendered):
+            self.out.add(line.text, (source.name, line.origin) if line.origin and line.text.strip() else None)
+
+    def second_names(self, part: Part) -> None:
+        """Aliases for definitions that a parameter or class member hides somewhere."""
+        for variable, second in self.names.aliases.items():
+            if self.shaker.bindings.definition(variable) is part.node and variable.module == part.module.name:
+                place = (part.module.source.name, part.line)
+                self.out.add(f"{second} = {self.names.final[variable]}", place)
+
+    def quote_annotations(self, module: Module) -> None:
+        """Annotations that were strings under `from __future__ import annotations` are written as strings."""
+        rewrite = self.rewrites[module.name]
+        for part in self.kept.parts:
+            if part.module is module:
+                for node in annotations.stored(part.node):
+                    start, end = module.source.start(node), module.source.end(node)
+                    if not rewrite.is_dead(start):
+                        rewrite.edits.append(Edit(start, end, (Quote(start, end),)))
+                        rewrite.quoted.add(node)
+
+
+def _tidy(lines: list[Line]) -> list[Line]:
+    """At most two blank lines in a row, no blanks at a line's end where an edit left some; strings untouched."""
+    tidied: list[Line] = []
+    for i, line in enumerate(lines):
+        ends_inside = i + 1 < len(lines) and lines[i + 1].inside
+        if not line.inside and not ends_inside and not line.text.strip():
+            line.text = ""
+            if len(tidied) >= 2 and not tidied[-1].text and not tidied[-2].text and not tidied[-1].inside:
+                continue
+        tidied.append(line)
+    return tidied
+
+
+def _blank_behind(lines: list[str]) -> int:
+    count = 0
+    while count < len(lines) and not lines[-1 - count].strip():
+        count += 1
+    return count
+
+
+def _from_import(module: str, members: list[str]) -> list[str]:
+    line = f"from {module} import {', '.join(members)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"from {module} import (", *textwrap.wrap(", ".join(members) + ",", WIDTH - 4, initial_indent="    ", subsequent_indent="    "), ")"]
+
+
+def module_of(found: Import) -> str:
+    """The module that an import statement names."""
+    return found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""

@@ -1,0 +1,168 @@
+"""What kept code may not do, because in one file it would mean something else, or nothing: each with its place and a way out."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import sys
+
+from builder.bindings import Bindings, Outside
+from builder.errors import Problem
+from builder.link import Linker
+from builder.scan import External, Module, Part
+from builder.scopes import Occurrence
+from builder.shake import Shaker
+from scorer.contest import Profile
+
+BUILTINS = {
+    "__import__": ("BLD012", "imports by a name computed at run time", "write an import statement"),
+    "exec": ("BLD020", "runs code from a string", "write the code itself: source that is a string can be neither read nor jitted"),
+    "eval": ("BLD020", "runs code from a string", "write the expression itself"),
+    "compile": ("BLD020", "compiles code from a string", "write the code itself"),
+    "globals": ("BLD025", "reads the module's names as a dictionary, which in one file holds every module's", "name what you need"),
+    "__file__": ("BLD023", "is the path of another file in the artifact", "pass paths in, or put the data into the code"),
+    "__path__": ("BLD023", "does not exist in the artifact", "pass paths in, or put the data into the code"),
+    "__spec__": ("BLD023", "is not the module's own in the artifact", "do without it"),
+    "__loader__": ("BLD023", "is not the module's own in the artifact", "do without it"),
+    "__package__": ("BLD023", "is not the module's own in the artifact", "do without it"),
+    "__doc__": ("BLD023", "is another docstring in the artifact", "assign the text to a variable"),
+    "__builtins__": ("BLD025", "is an implementation detail", "do without it"),
+}
+OUTSIDE = {
+    "importlib": ("BLD012", "imports by a name computed at run time", "write an import statement"),
+    "runpy": ("BLD012", "runs a module by name", "write an import statement"),
+    "pkgutil": ("BLD012", "looks modules up at run time", "write import statements"),
+    "sys.modules": ("BLD014", "reaches modules by name; the artifact has none but itself", "call the function by its own name"),
+    "sys.argv": ("BLD022", "reads the command line; the artifact is launched by the bare command", "make it a field of the config"),
+    "argparse": ("BLD022", "reads the command line; the artifact is launched by the bare command", "make the options fields of the config"),
+    "os.environb": ("BLD021", "reads the environment", "make it a field of the config"),
+    "os.putenv": ("BLD021", "sets an environment variable", "make it part of the launch command, or drop it"),
+    "os.unsetenv": ("BLD021", "removes an environment variable", "drop it"),
+}
+HARMLESS = ("importlib.metadata",)
+
+
+def forbidden(linker: Linker, shaker: Shaker, bindings: Bindings, profile: Profile, parts: list[Part]) -> list[Problem]:
+    """Every problem of kept code, in order."""
+    return [problem for part in parts for problem in _Part(linker, shaker, bindings, profile, part).problems()]
+
+
+class _Part:
+    def __init__(self, linker: Linker, shaker: Shaker, bindings: Bindings, profile: Profile, part: Part) -> None:
+        self.linker = linker
+        self.shaker = shaker
+        self.bindings = bindings
+        self.profile = profile
+        self.part = part
+        self.module: Module = part.module
+
+    def problems(self) -> list[Problem]:
+        found: list[Problem] = []
+        for occurrence in self.linker.live(self.part):
+            if occurrence.kind == "import":
+                continue
+            path = self.path(occurrence)
+            if path is None:
+                continue
+            if path == "os.environ" or path.startswith("os.environ.") or path == "os.getenv":
+                found += self.environment(occurrence)
+                continue
+            for name, (code, message, remedy) in OUTSIDE.items():
+                if (path == name or path.startswith(f"{name}.")) and not path.startswith(HARMLESS):
+                    found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
+            if path in BUILTINS and occurrence.kind == "load":
+                code, message, remedy = BUILTINS[path]
+                found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
+        return found + self.imports() + self.module_attributes()
+
+    def path(self, occurrence: Occurrence) -> str | None:
+        """The dotted name of a builtin or of something from outside, attributes included; through local imports too."""
+        attributes = [attribute.attr for attribute in occurrence.attributes]
+        reference = self.bindings.of(self.module, occurrence)
+        if reference is not None:
+            if isinstance(reference.meaning, Outside):
+                return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
+            return None
+        home = occurrence.home()
+        if home is self.module.scope:
+            return occurrence.name
+        bound = [self.bindings.import_of(o) for o in home.bound[occurrence.name] if o.kind == "import"]
+        for found in bound:
+            if found is not None and isinstance(found.target, External):
+                base = f"{found.target.module}.{found.target.name}" if found.target.name else found.target.module
+                return ".".join([base, *attributes])
+        return None
+
+    def environment(self, occurrence: Occurrence) -> list[Problem]:
+        """A read of the environment is allowed for variables that the launcher or the harness owns, by literal name."""
+        policy = self.profile.environment
+        allowed = [*policy.launcher_owned, *policy.harness_owned]
+        for node in ast.walk(self.part.node):
+            name = _variable_read(node, occurrence)
+            if name is not None:
+                if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):
+                    return []
+                message = f"reads the environment variable {name}"
+                remedy = "make it a field of the config; the launcher's own variables may be read"
+                return [self.module.problem(occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}")]
+        message = "uses the environment in another way than reading one variable by its literal name"
+        return [self.module.problem(occurrence.start, "BLD021", message, "put what it sets into the launch command or the config")]
+
+    def imports(self) -> list[Problem]:
+        found: list[Problem] = []
+        rewrite = self.linker.rewrites[self.module.name]
+        for item in self.module.imports:
+            if item.part != self.part.index or rewrite.is_dead(self.module.source.start(item.statement)) and not self.is_looked_through(item.statement):
+                continue
+            start = self.module.source.start(item.statement)
+            if item.guarded:
+                message = f"an import of `{item.alias.name}` that may fail and be passed over"
+                remedy = "import it plainly, and let the config say which implementation runs: a fallback is never silent"
+                found.append(self.module.problem(start, "BLD015", message, remedy))
+            if isinstance(item.target, External) and not item.direct:
+                found += self.available(item.target.module, start, self.module)
+        return found
+
+    def is_looked_through(self, node: ast.stmt) -> bool:
+        return node in self.linker.rewrites[self.module.name].looked_through
+
+    def available(self, name: str, start: int, module: Module) -> list[Problem]:
+        return available(self.profile, name, start, module)
+
+    def module_attributes(self) -> list[Problem]:
+        """Functions that Python calls on a module itself."""
+        node = self.part.node
+        if isinstance(node, ast.FunctionDef) and node.name in ("__getattr__", "__dir__"):
+            message = f"a module-level `{node.name}` answers for a module that the artifact does not have"
+            return [self.module.problem(self.part.start, "BLD013", message, "define the names themselves")]
+        return []
+
+
+def available(profile: Profile, name: str, start: int, module: Module) -> list[Problem]:
+    """An import of something that the contest's machine lacks."""
+    top = name.split(".")[0]
+    if top in sys.stdlib_module_names or top in profile.machine.packages:
+        return []
+    message = f"the contest's machine has no package `{top}`"
+    remedy = f"do without it, or put the code into the recipe; the machine has: {', '.join(profile.machine.packages)}"
+    return [module.problem(start, "BLD011", message, remedy)]
+
+
+def _variable_read(node: ast.AST, occurrence: Occurrence) -> str | None:
+    """The name in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when `occurrence` is its root."""
+    match node:
+        case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=str(name))) if _ends_at(value, occurrence):
+            return name
+        case ast.Call(func=ast.Attribute(attr="get" | "getenv") as func, args=[ast.Constant(value=str(name)), *_]) if _ends_at(func, occurrence):
+            return name
+        case ast.Call(func=ast.Name() as func, args=[ast.Constant(value=str(name)), *_]) if _ends_at(func, occurrence):
+            return name
+        case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[right]) if _ends_at(right, occurrence):
+            return name
+    return None
+
+
+def _ends_at(node: ast.AST, occurrence: Occurrence) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node is occurrence.node

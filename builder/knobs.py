@@ -1,0 +1,283 @@
+"""The knobs: every field of the recipe's config class, with the value that the given settings resolve to and where it comes from."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from builder import values
+from builder.errors import BuildError, Problem
+from builder.scan import Module, Program
+from builder.settings import Entry, read_mapping
+
+FORBIDDEN = "a frozen dataclass of plain fields and one-expression properties is all that the builder evaluates"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE" or "command line"."""
+
+    value: Any
+    origin: str
+
+
+@dataclass(frozen=True)
+class Config:
+    """The config class, evaluated: its fields, and its properties over them."""
+
+    module: Module
+    node: ast.ClassDef
+    knobs: dict[str, Knob]
+    derived: dict[str, Any]  # property -> value
+    unknown: dict[str, values.Unknown]  # property -> why it has no exact value
+
+    def read(self, name: str) -> Any:
+        """The value of a field or property; KeyError when there is none, Unknown when it cannot be told exactly."""
+        if name in self.unknown:
+            raise self.unknown[name]
+        return self.knobs[name].value if name in self.knobs else self.derived[name]
+
+    def value_names(self) -> list[str]:
+        """Everything that can be read."""
+        return [*self.knobs, *self.derived, *self.unknown]
+
+
+def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Config | None:
+    """Evaluate the config class of the build settings. All unknown, missing, doubled and mistyped knobs are reported together."""
+    settings = program.settings
+    if settings.config is None:
+        if config_file or sets:
+            given = "--config" if config_file else "--set"
+            raise settings.refuse("entry", f"{given} is given, but the settings name no config class", "add `config: package.config:Config`")
+        return None
+    module, node = _find_class(program)
+    fields, properties, check = _members(module, node)
+    given = _given(settings.display(config_file) if config_file else "", config_file, sets, list(fields))
+    problems: list[Problem] = []
+    knobs: dict[str, Knob] = {}
+    for name, declared in fields.items():
+        line = module.source.line(module.source.start(declared))
+        if name in given:
+            value, origin, place = given[name]
+            message, value = _typed(value, declared.annotation, module)
+            if message:
+                problems.append(Problem(place[0], place[1], "BLD006", f"knob `{name}` {message}", "correct the value"))
+            knobs[name] = Knob(value, origin)
+        elif declared.value is not None:
+            try:
+                value = _default(declared.value)
+            except values.Unknown as error:
+                problems.append(
+                    module.problem(
+                        module.source.start(declared),
+                        "BLD008",
+                        f"the default of `{name}` cannot be told: {error.why}",
+                        f"set `{name}` in the config file, or write the default as a literal",
+                    )
+                )
+                continue
+            knobs[name] = Knob(value, f"default {module.source.name}:{line}")
+        else:
+            where = settings.display(config_file) if config_file else module.source.name
+            message = f"knob `{name}` ({module.source.name}:{line}) has no value"
+            problems.append(Problem(where, 0 if config_file else line, "BLD005", message, f"add a line `{name}: VALUE`"))
+    if problems:
+        raise BuildError(problems)
+    return _derive(module, node, knobs, properties, check)
+
+
+def _find_class(program: Program) -> tuple[Module, ast.ClassDef]:
+    settings = program.settings
+    assert settings.config is not None
+    name, attribute = settings.config
+    module = program.modules.get(name)
+    if module is None:
+        raise settings.refuse("config", f"module {name} is not found under the recipe's directory", "correct `config`")
+    for statement in module.tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == attribute:
+            return module, statement
+    raise settings.refuse("config", f"{module.source.name} defines no class {attribute}", "correct `config`")
+
+
+Members = tuple[dict[str, ast.AnnAssign], dict[str, ast.FunctionDef], ast.FunctionDef | None]
+
+
+def _members(module: Module, node: ast.ClassDef) -> Members:
+    fields: dict[str, ast.AnnAssign] = {}
+    properties: dict[str, ast.FunctionDef] = {}
+    check: ast.FunctionDef | None = None
+    problems = []
+    frozen = any("frozen=True" in ast.unparse(decorator) for decorator in node.decorator_list)
+    if not frozen or node.bases:
+        remedy = "write it as `@dataclass(frozen=True) class ...:` without base classes"
+        problems.append(module.problem(module.source.start(node), "BLD008", f"class {node.name} is not a frozen dataclass", remedy))
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                fields[name] = statement
+            case ast.FunctionDef(name="__post_init__"):
+                check = statement
+            case ast.FunctionDef(decorator_list=[ast.Name(id="property")]):
+                properties[statement.name] = statement
+            case ast.Expr(value=ast.Constant()) | ast.Pass() | ast.FunctionDef(decorator_list=[]):
+                pass  # a method is refused where kept code calls it
+            case _:
+                what = f"{type(statement).__name__} in class {node.name} is not evaluated"
+                problems.append(module.problem(module.source.start(statement), "BLD008", what, FORBIDDEN))
+    if problems:
+        raise BuildError(problems)
+    return fields, properties, check
+
+
+Given = dict[str, tuple[Any, str, tuple[str, int]]]
+
+
+def _given(name: str, file: Path | None, sets: list[str], known: list[str]) -> Given:
+    """Knobs from the config file and from --set, later ones over earlier ones: name -> (value, origin, (file, line))."""
+    given: Given = {}
+    problems: list[Problem] = []
+
+    def add(knob: str, value: Any, origin: str, place: tuple[str, int]) -> None:
+        if knob not in known:
+            near = difflib.get_close_matches(knob, known, n=1)
+            remedy = f"did you mean `{near[0]}`?" if near else f"the knobs are: {', '.join(known)}"
+            problems.append(Problem(*place, "BLD004", f"unknown knob `{knob}`", remedy))
+        given[knob] = (value, origin, place)
+
+    if file:
+        entries: dict[str, Entry] = read_mapping(file, name, "BLD003")
+        for knob, entry in entries.items():
+            add(knob, entry.value, f"file {name}:{entry.line}", (name, entry.line))
+    seen: set[str] = set()
+    for text in sets:
+        knob, equals, written = text.partition("=")
+        place = (f"--set {text}", 0)
+        if not equals:
+            problems.append(Problem(*place, "BLD004", "no value", "write --set NAME=VALUE"))
+            continue
+        if knob in seen:
+            problems.append(Problem(*place, "BLD007", f"knob `{knob}` is set twice", "keep one --set of it"))
+        seen.add(knob)
+        try:
+            value = yaml.safe_load(written)
+        except yaml.YAMLError:
+            problems.append(Problem(*place, "BLD003", f"{written!r} is not a YAML value", "quote the value"))
+            continue
+        add(knob, value, "command line", place)
+    if problems:
+        raise BuildError(problems)
+    return given
+
+
+def _default(node: ast.expr) -> Any:
+    return values.Evaluator().evaluate(node)
+
+
+def _typed(value: Any, annotation: ast.expr, module: Module) -> tuple[str, Any]:
+    """The value in the field's type, and what is wrong with it ("" when nothing). Whole numbers pass as floats, as in YAML."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        annotation = ast.parse(annotation.value, mode="eval").body
+    fits, converted = _convert(value, annotation)
+    if fits:
+        return "", converted
+    return f"must be of type {ast.unparse(annotation)}, found {value!r} of type {type(value).__name__}", value
+
+
+def _convert(value: Any, annotation: ast.expr) -> tuple[bool, Any]:
+    match annotation:
+        case ast.Name(id="float"):
+            return type(value) in (int, float), float(value) if type(value) is int else value
+        case ast.Name(id="int" | "bool" | "str" as name):
+            return type(value).__name__ == name, value
+        case ast.Constant(value=None):
+            return value is None, None
+        case ast.BinOp(op=ast.BitOr()):
+            for side in (annotation.left, annotation.right):
+                fits, converted = _convert(value, side)
+                if fits:
+                    return True, converted
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            choices = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
+            return any(isinstance(c, ast.Constant) and type(c.value) is type(value) and c.value == value for c in choices), value
+        case ast.Subscript(value=ast.Name(id="Optional")):
+            return (True, None) if value is None else _convert(value, annotation.slice)
+        case ast.Subscript(value=ast.Name(id="tuple" | "Tuple")) if isinstance(value, (list, tuple)):
+            return _convert_tuple(list(value), annotation.slice)
+    return False, value
+
+
+def _convert_tuple(items: list[Any], inner: ast.expr) -> tuple[bool, Any]:
+    kinds = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if len(kinds) == 2 and isinstance(kinds[1], ast.Constant) and kinds[1].value is ...:
+        kinds = [kinds[0]] * len(items)
+    if len(kinds) != len(items):
+        return False, items
+    converted = [_convert(item, kind) for item, kind in zip(items, kinds, strict=True)]
+    return all(fits for fits, _ in converted), tuple(value for _, value in converted)
+
+
+class _Self(values.Frame):
+    """Evaluates a method of the config: `self.field` is a knob, `self.property` is evaluated in turn."""
+
+    def __init__(self, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], instance: str, depth: int = 0) -> None:
+        super().__init__({})
+        self.knobs = knobs
+        self.properties = properties
+        self.instance = instance
+        self.depth = depth
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        """Fields and properties of the config itself."""
+        if isinstance(node.value, ast.Name) and node.value.id == self.instance:
+            if node.attr in self.knobs:
+                return self.knobs[node.attr].value
+            if node.attr in self.properties and self.depth < 20:
+                return evaluate_property(self.properties[node.attr], self.knobs, self.properties, self.depth + 1)
+        return super().attribute(node)
+
+
+def evaluate_property(node: ast.FunctionDef, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], depth: int = 0) -> Any:
+    """The value of a property; Unknown where it cannot be told exactly, Raised where it raises."""
+    instance = node.args.args[0].arg if node.args.args else ""
+    return _Self(knobs, properties, instance, depth).run(node.body)
+
+
+def _derive(
+    module: Module,
+    node: ast.ClassDef,
+    knobs: dict[str, Knob],
+    properties: dict[str, ast.FunctionDef],
+    check: ast.FunctionDef | None,
+) -> Config:
+    derived: dict[str, Any] = {}
+    unknown: dict[str, values.Unknown] = {}
+    problems = []
+    for name, method in properties.items():
+        try:
+            derived[name] = evaluate_property(method, knobs, properties)
+        except values.Unknown as error:
+            unknown[name] = error
+        except values.Raised as error:
+            problems.append(_rejected(module, error))
+    if check:
+        try:
+            evaluate_property(check, knobs, properties)
+        except values.Raised as error:
+            problems.append(_rejected(module, error))
+        except values.Unknown as error:
+            place = module.source.start(error.node) if hasattr(error.node, "lineno") else module.source.start(check)  # type: ignore[arg-type]
+            message = f"__post_init__ cannot be evaluated: {error.why}"
+            problems.append(module.problem(place, "BLD008", message, "write the check with plain comparisons over fields"))
+    if problems:
+        raise BuildError(problems)
+    return Config(module, node, knobs, derived, unknown)
+
+
+def _rejected(module: Module, error: values.Raised) -> Problem:
+    place = module.source.start(error.node)  # type: ignore[arg-type]
+    return module.problem(place, "BLD009", f"these knobs are refused: {error}", "choose knobs that the config accepts")

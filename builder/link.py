@@ -1,0 +1,211 @@
+"""Phase 3, link: the order in which Python would run the parts, and what each part refers to.
+
+The order is that of a real import: a module's statements from the top, an imported module's where its import stands, each module
+once. Flattened in this order, every statement finds the names that it found in the package.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from builder import annotations
+from builder.bindings import Bindings, Missing, Outside, Variable
+from builder.errors import Problem
+from builder.rewrite import Rewrite
+from builder.scan import External, Import, InPackage, Member, Module, Part, Program
+from builder.scopes import Occurrence
+
+
+@dataclass
+class Links:
+    """What one part refers to in its live code."""
+
+    variables: set[Variable] = field(default_factory=set)
+    outside: set[Outside] = field(default_factory=set)
+    immediate: dict[Variable, Occurrence] = field(default_factory=dict)  # needed while the part itself runs
+    lazy: list[Import] = field(default_factory=list)  # imports of the recipe's modules inside functions
+    problems: list[Problem] = field(default_factory=list)
+    unions: list[Union] = field(default_factory=list)
+
+
+@dataclass
+class Union:
+    """An annotation `A | B`: it keeps no member that nothing else keeps, as long as one is left."""
+
+    node: ast.BinOp
+    members: list[tuple[ast.expr, set[Variable]]]
+
+
+class Linker:
+    """Links parts on demand, and keeps the order of execution."""
+
+    def __init__(self, program: Program, bindings: Bindings, rewrites: dict[str, Rewrite]) -> None:
+        self.program = program
+        self.bindings = bindings
+        self.rewrites = rewrites
+        self.order: list[Part] = []
+        self.started: set[str] = set()
+        self._links: dict[Part, Links] = {}
+        parts = program.settings.entry.split(".")
+        for i in range(len(parts)):
+            self.run(".".join(parts[: i + 1]))
+
+    def run(self, name: str) -> None:
+        """Append a module's parts, and before each the modules that it imports."""
+        module = self.program.modules.get(name)
+        if module is None or name in self.started:
+            return
+        self.started.add(name)
+        imports: dict[int, list[Import]] = {}
+        for found in module.imports:
+            if not found.scope.deferred:
+                imports.setdefault(found.part, []).append(found)
+        for part in module.parts:
+            if self.is_gone(part) or is_main_block(part.node) and module is not self.program.entry:
+                continue
+            for found in imports.get(part.index, []):
+                if not self.is_dead(module, found.statement):
+                    for run in found.runs:
+                        self.run(run)
+            self.order.append(part)
+
+    def run_lazily(self, found: Import) -> list[Part]:
+        """Add a module that only a function imports; returns its parts (and those of modules it is the first to import)."""
+        behind, self.order = self.order, []
+        for run in found.runs:
+            self.run(run)
+        added, self.order = self.order, behind
+        return added
+
+    def is_gone(self, part: Part) -> bool:
+        """Whether freezing removed the whole part."""
+        return self.rewrites[part.module.name].statements.get(part.node) == []
+
+    def is_dead(self, module: Module, node: ast.stmt) -> bool:
+        return self.rewrites[module.name].is_dead(module.source.start(node))
+
+    def live(self, part: Part) -> list[Occurrence]:
+        """The names in a part that freezing left."""
+        dead = self.rewrites[part.module.name].is_dead
+        return [o for o in part.module.by_part.get(part.index, []) if not dead(o.start)]
+
+    def links(self, part: Part) -> Links:
+        """What a part refers to."""
+        if part not in self._links:
+            self._links[part] = self._link(part)
+        return self._links[part]
+
+    def _link(self, part: Part) -> Links:
+        module, links = part.module, Links()
+        strings = "annotations" in module.future
+        live = self.live(part)
+        weak = self.unions(part, links) if any(o.annotation for o in live) else set()
+        for occurrence in live:
+            if occurrence in weak:
+                continue
+            reference = self.bindings.of(module, occurrence)
+            if reference is None:
+                continue
+            meaning = reference.meaning
+            if isinstance(meaning, Variable):
+                links.variables.add(meaning)
+                runs_now = occurrence.kind in ("load", "delete") and not occurrence.scope.deferred
+                if runs_now and not (occurrence.annotation and strings):
+                    links.immediate.setdefault(meaning, occurrence)
+                if reference.attributes:
+                    self.check_store(module, occurrence, reference.attributes, links)
+            elif isinstance(meaning, Outside):
+                if occurrence.kind != "import" or occurrence.scope is not module.scope:
+                    links.outside.add(meaning)
+            elif occurrence.kind != "import":
+                links.problems.append(self.refuse(module, occurrence, meaning))
+        for found in module.imports:
+            if found.part == part.index and not self.is_dead_import(module, found):
+                if found.scope.deferred and found.runs:
+                    links.lazy.append(found)
+                links.problems += self.check_import(module, found)
+                if self.is_copied(module, found):
+                    meaning = self.bindings.target(found.target, found.bound)
+                    if isinstance(meaning, Variable):
+                        links.variables.add(meaning)
+        return links
+
+    def is_dead_import(self, module: Module, found: Import) -> bool:
+        """Whether freezing folded the branch with an import away. (Imports that it looked through still count.)"""
+        rewrite = self.rewrites[module.name]
+        looked_through = rewrite.statements.get(found.statement) == [] and found.statement in rewrite.looked_through
+        return not looked_through and self.is_dead(module, found.statement)
+
+    def is_copied(self, module: Module, found: Import) -> bool:
+        """Whether an import of the recipe's own needs a variable: the name is bound again, or what it names may be."""
+        if isinstance(found.target, External) or found.alias.name == "*":
+            return False
+        occurrence = module.by_node[found.alias]
+        reference = self.bindings.of(module, occurrence)
+        return reference is None or reference.meaning == Variable(module.name, found.bound) and found.target != Member(module.name, found.bound)
+
+    def unions(self, part: Part, links: Links) -> set[Occurrence]:
+        """Find the unions in a part's annotations; returns the names in them, which keep nothing by themselves."""
+        module = part.module
+        weak: set[Occurrence] = set()
+        for node in annotations.every(part.node):
+            members = annotations.members(node)
+            if len(members) < 2 or self.rewrites[module.name].is_dead(module.source.start(node)):
+                continue
+            union = Union(node, [])  # type: ignore[arg-type]  # more than one member: a BinOp
+            for member in members:
+                variables = set()
+                for child in ast.walk(member):
+                    occurrence = module.by_node.get(child)
+                    reference = self.bindings.of(module, occurrence) if occurrence else None
+                    if occurrence and reference and isinstance(reference.meaning, Variable):
+                        variables.add(reference.meaning)
+                        weak.add(occurrence)
+                union.members.append((member, variables))
+            if any(variables for _, variables in union.members):
+                links.unions.append(union)
+        return weak
+
+    def forget(self, part: Part) -> None:
+        """Link a part anew when it is next asked for."""
+        self._links.pop(part, None)
+
+    def check_store(self, module: Module, occurrence: Occurrence, attributes: int, links: Links) -> None:
+        node = occurrence.attributes[attributes - 1]
+        if not isinstance(node.ctx, ast.Load):
+            message = f"`{ast.unparse(node)}` is assigned from another module"
+            links.problems.append(module.problem(occurrence.start, "BLD018", message, "assign it in its own module, in a function that is called from here"))
+
+    def refuse(self, module: Module, occurrence: Occurrence, meaning: object) -> Problem:
+        if isinstance(meaning, Missing):
+            name = f"{meaning.module}.{meaning.name}"
+            return module.problem(occurrence.start, "BLD010", f"{name} does not exist", "correct the name, or define it in that module")
+        assert isinstance(meaning, InPackage)
+        message = f"the module {meaning.module} is used as a value"
+        return module.problem(occurrence.start, "BLD013", message, "name what you need of it: in one file there is no module object")
+
+    def check_import(self, module: Module, found: Import) -> list[Problem]:
+        start = module.source.start(found.statement)
+        if found.alias.name == "*":
+            if isinstance(found.target, External):
+                message = f"`from {found.target.module} import *` takes names that only running it would show"
+                return [module.problem(start, "BLD016", message, "import the names that are used")]
+            if not found.direct:
+                return [module.problem(start, "BLD016", "a star import inside a block", "move it to the top of the module")]
+            return []
+        meaning = self.bindings.target(found.target, found.bound)
+        if isinstance(meaning, Missing):
+            message = f"{meaning.module} has no name `{meaning.name}`"
+            return [module.problem(start, "BLD010", message, "correct the import, or define the name there")]
+        return []
+
+
+def is_main_block(node: ast.stmt) -> bool:
+    """Whether a statement is `if __name__ == "__main__":`."""
+    match node:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")])):
+            return True
+        case ast.If(test=ast.Compare(left=ast.Constant(value="__main__"), ops=[ast.Eq()], comparators=[ast.Name(id="__name__")])):
+            return True
+    return False

@@ -1,0 +1,324 @@
+"""Final names, decided last: when everything that is kept is known, and every scope that could hide a name is seen.
+
+A name stays as it is unless two symbols want it, a builtin of that name is used elsewhere, or a local name hides it. Then, in order:
+a hiding local variable is renamed in its function (`Block_local`); a hidden function or class gets an alias (`model_Block = Block`),
+because its own name shows in tracebacks and kernel counts; anything else takes the name of its module in front (`model_norm`).
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from dataclasses import dataclass, field
+
+from builder.bindings import Bindings, Outside, Variable
+from builder.edits import Edit
+from builder.errors import BuildError, Problem
+from builder.link import Linker, is_main_block
+from builder.rewrite import Rewrite
+from builder.scan import Import, Module, Part, Program
+from builder.scopes import Occurrence, Scope
+from builder.shake import Kept
+
+Symbol = Variable | Outside
+
+
+@dataclass(eq=False)
+class Access:
+    """One place that means a symbol."""
+
+    module: Module
+    occurrence: Occurrence
+    end: int
+    node: ast.AST
+
+
+@dataclass
+class Names:
+    """The names of the artifact."""
+
+    final: dict[Symbol, str] = field(default_factory=dict)
+    aliases: dict[Variable, str] = field(default_factory=dict)  # second names, bound right after the definition
+
+
+def name_everything(program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]) -> Names:
+    """Choose all names and write the edits for them into the rewrites."""
+    namer = _Namer(program, bindings, linker, kept, rewrites)
+    namer.collect()
+    namer.choose()
+    namer.write()
+    if namer.problems:
+        raise BuildError(namer.problems)
+    return namer.names
+
+
+class _Namer:
+    def __init__(self, program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]) -> None:
+        self.program = program
+        self.bindings = bindings
+        self.linker = linker
+        self.kept = kept
+        self.rewrites = rewrites
+        self.names = Names()
+        self.accesses: dict[Symbol, list[Access]] = {}
+        self.reserved: set[str] = set(keyword.kwlist)
+        self.identifiers: set[str] = set()
+        self.pinned: dict[Symbol, Access] = {}
+        self.locals: dict[tuple[Scope, str], str] = {}
+        self.through_alias: dict[Access, str] = {}
+        self.problems: list[Problem] = []
+
+    def collect(self) -> None:
+        """Every place in kept code that means a symbol, and every name that must stay free."""
+        for part in self.kept.parts:
+            module = part.module
+            for occurrence in self.linker.live(part):
+                self.identifiers.add(occurrence.name)
+                reference = self.bindings.of(module, occurrence)
+                if reference is not None and isinstance(reference.meaning, Symbol):
+                    if occurrence.kind == "import" and isinstance(reference.meaning, Outside):
+                        continue
+                    node: ast.AST = occurrence.node
+                    end = occurrence.end
+                    if reference.attributes:
+                        node = occurrence.attributes[reference.attributes - 1]
+                        end = module.source.end(node)  # type: ignore[arg-type]
+                    access = Access(module, occurrence, end, node)
+                    self.accesses.setdefault(reference.meaning, []).append(access)
+                elif occurrence.home() is module.scope:
+                    self.reserved.add(occurrence.name)
+                self.pin(module, occurrence)
+
+    def pin(self, module: Module, occurrence: Occurrence) -> None:
+        """A class body that reads a name which it also binds may mean the module's: that one must keep its name."""
+        home = occurrence.home()
+        if occurrence.kind == "load" and occurrence.scope.kind == "class" and home is occurrence.scope:
+            meaning = self.bindings.variable(module, occurrence.name)
+            if isinstance(meaning, Symbol):
+                self.pinned.setdefault(meaning, Access(module, occurrence, occurrence.end, occurrence.node))
+
+    # Choice
+
+    def order(self) -> list[Symbol]:
+        """Symbols by their claim to a name: hooks, names that cannot change, imports, kernels, then the rest in order."""
+        entry = self.program.entry
+        hooks = [self.bindings.variable(entry, hook) for hook in self.program.settings.hooks]
+        found: list[Symbol] = [hook for hook in hooks if isinstance(hook, Symbol)]
+        found += self.pinned
+        found += self.kept.outside
+        bound = []
+        for part in self.kept.parts:
+            for occurrence in self.linker.live(part):
+                if occurrence.home() is part.module.scope and occurrence.kind in ("store", "definition", "import"):
+                    variable = Variable(part.module.name, occurrence.name)
+                    if self.bindings.variable(part.module, occurrence.name) == variable:
+                        bound.append(variable)
+        found += [variable for variable in bound if self.is_kernel(variable)]
+        return list(dict.fromkeys(found + bound))
+
+    def is_kernel(self, variable: Variable) -> bool:
+        definition = self.bindings.definition(variable)
+        module = self.program.modules[variable.module]
+        decorators = getattr(definition, "decorator_list", [])
+        return any(is_jit(self.bindings, module, decorator) for decorator in decorators)
+
+    def choose(self) -> None:
+        symbols = self.order()
+        wanted = {_wanted(symbol) for symbol in symbols}
+        taken: set[str] = set()
+        for symbol in symbols:
+            name = self.name(symbol, taken, wanted)
+            self.names.final[symbol] = name
+            taken.add(name)
+
+    def name(self, symbol: Symbol, taken: set[str], wanted: set[str]) -> str:
+        original = _wanted(symbol)
+        if original not in taken and original not in self.reserved:
+            hiding = self.hiding(symbol, original)
+            if not hiding:
+                return original
+            if all(_can_rename(scope, original) for scope in hiding):
+                for scope in hiding:
+                    self.locals.setdefault((scope, original), self.free(f"{original}_local", taken | wanted))
+                return original
+            if isinstance(symbol, Variable) and isinstance(self.bindings.definition(symbol), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.alias(symbol, original, taken, wanted)
+                return original
+        if symbol in self.pinned:
+            access = self.pinned[symbol]
+            message = f"`{original}` is taken by another module, and this class body reads and binds the same name"
+            self.problems.append(access.module.problem(access.occurrence.start, "BLD033", message, "rename the class attribute or the function"))
+        return self.other(symbol, taken, wanted)
+
+    def other(self, symbol: Symbol, taken: set[str], wanted: set[str]) -> str:
+        """A speaking name that is free everywhere the symbol is used."""
+        original = _wanted(symbol)
+        if isinstance(symbol, Variable):
+            words = symbol.module.split(".")
+        else:
+            words = [*symbol.module.split("."), symbol.name] if symbol.name else symbol.module.split(".")
+        bare = original.lstrip("_")
+        candidates = ["_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
+        candidates += [f"{candidates[0]}_{i}" for i in range(2, 1000)]
+        used = taken | wanted | self.reserved | self.identifiers
+        return next(c for c in candidates if c.isidentifier() and c not in used and not self.hiding(symbol, c))
+
+    def hiding(self, symbol: Symbol, name: str) -> list[Scope]:
+        """Scopes that would catch `name` at one of the symbol's places."""
+        found = []
+        for access in self.accesses.get(symbol, []):
+            if access.occurrence.name == name and access.node is access.occurrence.node:
+                continue
+            found += [s for s in access.occurrence.scope.chain() if self.catches(s, name, symbol, access.module)]
+        return list(dict.fromkeys(found))
+
+    def catches(self, scope: Scope, name: str, symbol: Symbol, module: Module) -> bool:
+        bound = scope.bound.get(name)
+        if not bound or name in scope.globals or name in scope.nonlocals or self.locals.get((scope, name)):
+            return False
+        imported = self.bindings.of(module, bound[0]) if bound[0].kind == "import" else None
+        return not (imported and imported.meaning == symbol)
+
+    def free(self, name: str, used: set[str]) -> str:
+        used = used | self.reserved | self.identifiers | set(self.locals.values())
+        candidates = [name, *(f"{name}{i}" for i in range(2, 1000))]
+        return next(candidate for candidate in candidates if candidate not in used)
+
+    def alias(self, symbol: Variable, original: str, taken: set[str], wanted: set[str]) -> None:
+        """A second name for the places where a parameter or class member hides the first."""
+        second = self.other(symbol, taken, wanted)
+        self.names.aliases[symbol] = second
+        taken.add(second)
+        for access in self.accesses[symbol]:
+            if any(self.catches(scope, original, symbol, access.module) for scope in access.occurrence.scope.chain()):
+                self.through_alias[access] = second
+
+    # Edits
+
+    def write(self) -> None:
+        for symbol, accesses in self.accesses.items():
+            final = self.names.final.get(symbol)
+            if final is None:
+                continue  # bound nowhere in kept code: reported as undefined when the output is proven
+            for access in accesses:
+                self.write_access(access, self.through_alias.get(access, final))
+        for part in self.kept.parts:
+            self.write_locals(part)
+            self.write_dunder_name(part)
+            self.write_copies(part)
+
+    def write_access(self, access: Access, name: str) -> None:
+        occurrence, module = access.occurrence, access.module
+        old = module.source.text[occurrence.start : access.end]
+        rewrite = self.rewrites[module.name]
+        if occurrence.kind == "type_load":
+            self.write_annotation(module, occurrence, name)
+            return
+        if old == name:
+            return
+        if occurrence.debug:
+            message = f"`{old}` becomes `{name}`, which the text of `{{{old}=}}` would show"
+            self.problems.append(module.problem(occurrence.start, "BLD032", message, "write the label as text: `name={name}`"))
+        if occurrence.kind == "import":
+            self.write_import(module, occurrence, name)
+            return
+        rewrite.edits.append(Edit(occurrence.start, access.end, (name,)))
+        rewrite.renamed[(access.node, occurrence.name)] = name
+
+    def write_import(self, module: Module, occurrence: Occurrence, name: str) -> None:
+        alias = occurrence.node
+        found = self.bindings.import_of(occurrence)
+        assert isinstance(alias, ast.alias)
+        rewrite = self.rewrites[module.name]
+        rewrite.renamed[(alias, occurrence.name)] = name
+        if found is not None and self.linker.is_copied(module, found):
+            return  # written as an assignment
+        if alias.asname:
+            rewrite.edits.append(Edit(occurrence.start, occurrence.end, (name,)))
+        else:
+            rewrite.edits.append(Edit(occurrence.end, occurrence.end, (f" as {name}",)))
+
+    def write_annotation(self, module: Module, occurrence: Occurrence, name: str) -> None:
+        if occurrence.name == name:
+            return
+        node = occurrence.node
+        assert isinstance(node, ast.Constant)
+        text = re.sub(rf"(?<![\w.]){re.escape(occurrence.name)}(?!\w)", name, str(node.value))
+        node.value = text
+        rewrite = self.rewrites[module.name]
+        rewrite.edits = [edit for edit in rewrite.edits if (edit.start, edit.end) != (occurrence.start, occurrence.end)]
+        rewrite.edits.append(Edit(occurrence.start, occurrence.end, (f'"{text}"',)))
+
+    def write_locals(self, part: Part) -> None:
+        if not self.locals:
+            return
+        rewrite = self.rewrites[part.module.name]
+        for occurrence in self.linker.live(part):
+            name = self.locals.get((occurrence.home(), occurrence.name))
+            if name is None or occurrence.kind == "type_load":
+                continue
+            if occurrence.kind == "import":
+                found = self.bindings.import_of(occurrence)
+                if found is not None and self.linker.is_copied(part.module, found):
+                    rewrite.renamed[(occurrence.node, occurrence.name)] = name
+                    continue
+            self.write_access(Access(part.module, occurrence, occurrence.end, occurrence.node), name)
+
+    def write_dunder_name(self, part: Part) -> None:
+        """`__name__` of an inner module is what it was in the package."""
+        if part.module is self.program.entry or is_main_block(part.node):
+            return
+        rewrite = self.rewrites[part.module.name]
+        for occurrence in self.linker.live(part):
+            if occurrence.name == "__name__" and occurrence.kind == "load" and self.bindings.is_builtin(part.module, occurrence):
+                quote = "'" if occurrence.quote.startswith('"') else '"'
+                rewrite.edits.append(Edit(occurrence.start, occurrence.end, (f"{quote}{part.module.name}{quote}",)))
+                rewrite.expressions[occurrence.node] = ast.Constant(part.module.name)
+
+    def write_copies(self, part: Part) -> None:
+        """Imports of the recipe's own that need a variable become assignments."""
+        module = part.module
+        rewrite = self.rewrites[module.name]
+        statements: dict[ast.AST, list[Import]] = {}
+        for found in module.imports:
+            if found.part == part.index and found.runs and found.statement not in rewrite.statements and not self.linker.is_dead(module, found.statement):
+                statements.setdefault(found.statement, []).append(found)
+        for statement, imports in statements.items():
+            start, end = module.source.start(imports[0].statement), module.source.end(imports[0].statement)
+            pairs = []
+            for found in imports:
+                if self.linker.is_copied(module, found):
+                    meaning = self.bindings.target(found.target, found.bound)
+                    bound = rewrite.renamed.get((found.alias, found.bound), found.bound)
+                    value = self.names.final.get(meaning) if isinstance(meaning, Symbol) else None
+                    if value is None:
+                        message = f"`{found.bound}` stands for a module and is bound more than once"
+                        self.problems.append(module.problem(start, "BLD013", message, "give the import a name of its own"))
+                        continue
+                    if value != bound:
+                        pairs.append((bound, value))
+            text = "; ".join(f"{bound} = {value}" for bound, value in pairs) or "pass"
+            rewrite.edits.append(Edit(start, end, (text,)))
+            rewrite.statements[statement] = ast.parse(text).body
+
+
+def _can_rename(scope: Scope, name: str) -> bool:
+    """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own name."""
+    return scope.kind in ("function", "comprehension") and all(o.kind in ("store", "delete", "import") for o in scope.bound[name])
+
+
+def _wanted(symbol: Symbol) -> str:
+    return symbol.name if isinstance(symbol, Variable) else symbol.bound
+
+
+def is_jit(bindings: Bindings, module: Module, decorator: ast.expr) -> bool:
+    """Whether a decorator is `nki.jit` or `nki.jit(...)`."""
+    node: ast.AST = decorator.func if isinstance(decorator, ast.Call) else decorator
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    occurrence = module.by_node.get(node)
+    reference = bindings.of(module, occurrence) if occurrence else None
+    if occurrence is None or reference is None or not isinstance(reference.meaning, Outside):
+        return False
+    return ".".join([reference.meaning.path, *(a.attr for a in occurrence.attributes)]) == "nki.jit"

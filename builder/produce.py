@@ -1,0 +1,182 @@
+"""All phases in order: recipe and settings in, the bytes of an artifact out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builder import __version__
+from builder.bindings import Bindings
+from builder.emit import Output, emit
+from builder.errors import BuildError, Problem
+from builder.forbid import available, forbidden
+from builder.freeze import freeze
+from builder.knobs import Config, resolve
+from builder.launch import Kernel, kernels, launch_command
+from builder.link import Linker
+from builder.names import name_everything
+from builder.scan import Program, scan
+from builder.settings import Settings, read_settings
+from builder.shake import Kept, Shaker
+from builder.verify import verify
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished build: its files by name, and what a summary shows."""
+
+    files: dict[str, bytes]
+    config: Config | None
+    kernels: dict[str, Kernel]
+    launch: str
+    size: int
+    size_limit: int
+    warnings: list[str]
+
+
+def produce(settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None) -> Build:
+    """Build in memory. Raises BuildError with every problem found; writes nothing."""
+    settings = read_settings(settings_file)
+    program = scan(settings)
+    config = resolve(program, config_file, sets or [])
+    command = launch_command(settings, config)
+    bindings = Bindings(program)
+    rewrites = freeze(program, bindings, config)
+    linker = Linker(program, bindings, rewrites)
+    shaker = Shaker(program, bindings, linker)
+    kept = shaker.run()
+    _check_kept(program, linker, shaker, bindings, kept)
+    names = name_everything(program, bindings, linker, kept, rewrites)
+    counted = kernels(settings, config, bindings, kept, names)
+    output = emit(program, kept, names, rewrites, shaker, _facts(program, config, config_file, command, kept))
+    verify(output, rewrites, settings.profile, settings.hooks)
+    files = _files(settings, program, output, config, config_file, command, counted)
+    missing = [name for name, kernel in counted.items() if kernel.launches is None]
+    warnings = [f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing]
+    size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
+    return Build(files, config, counted, command, size, limit, warnings)
+
+
+def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
+    """What kept code does that it may not, and what it imports that the contest's machine lacks."""
+    profile = program.settings.profile
+    problems: list[Problem] = forbidden(linker, shaker, bindings, profile, kept.parts)
+    for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
+        module = shaker.home(found)
+        name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
+        problems += available(profile, name, module.source.start(found.statement), module)
+    settings = program.settings
+    for part in kept.parts:
+        if settings.config and part.module.name == settings.config[0] and getattr(part.node, "name", "") in _config_names(settings):
+            problems += _still_used(linker, kept, program)
+            break
+    if problems:
+        raise BuildError(problems)
+
+
+def _config_names(settings: Settings) -> set[str]:
+    return {reference[1] for reference in (settings.config, settings.loader) if reference}
+
+
+def _still_used(linker: Linker, kept: Kept, program: Program) -> list[Problem]:
+    """Places in kept code that need the config class or its loader after freezing."""
+    settings = program.settings
+    problems = []
+    for part in kept.parts:
+        for occurrence in linker.live(part):
+            reference = linker.bindings.of(part.module, occurrence)
+            meaning: Any = reference.meaning if reference else None
+            key = (getattr(meaning, "module", None), getattr(meaning, "name", None))
+            if key in (settings.config, settings.loader) and occurrence.kind in ("load", "type_load") and part.module.name != key[0]:
+                message = f"`{occurrence.name}` is still used after every knob is frozen"
+                remedy = "read fields of a parameter annotated with the config class; nothing else can be frozen"
+                problems.append(part.module.problem(occurrence.start, "BLD030", message, remedy))
+    return problems
+
+
+def _facts(program: Program, config: Config | None, config_file: Path | None, command: str, kept: Kept) -> list[str]:
+    """The paragraphs of the artifact's docstring behind the entry's own."""
+    settings, profile = program.settings, program.settings.profile
+    budget = profile.budget
+    facts = [
+        f"Contest: {profile.title}.\nLaunch:  {command}",
+        f"Budget:  {budget.train_seconds:g} s of training; start-up is free up to {budget.startup_allowance_seconds:g} s, to the end of update "
+        f"{budget.startup_updates_excluded}.",
+    ]
+    for hook in profile.hooks:
+        for part in kept.parts:
+            if isinstance(part.node, ast.FunctionDef) and part.node.name == hook.name and part.module is program.entry:
+                summary = (ast.get_docstring(part.node) or "").split("\n\n")[0]
+                facts.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}".rstrip(": "))
+    if config is not None:
+        where = f" of {settings.display(config_file)}" if config_file else ""
+        facts.append(f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them.")
+    return facts
+
+
+def _files(
+    settings: Settings,
+    program: Program,
+    output: Output,
+    config: Config | None,
+    config_file: Path | None,
+    command: str,
+    counted: dict[str, Kernel],
+) -> dict[str, bytes]:
+    import hashlib
+
+    data = output.text.encode()
+    sources = {module.source.name: module.source.sha256 for module in program.modules.values()}
+    for path in [settings.path, config_file]:
+        if path is not None:
+            text = path.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            sources[settings.display(path)] = hashlib.sha256(text).hexdigest()
+    manifest = {
+        "manifest_version": 1,
+        "artifact_sha256": hashlib.sha256(data).hexdigest(),
+        "size_bytes": len(data),
+        "size_limit_bytes": settings.profile.files.size_limit_bytes,
+        "sources": dict(sorted(sources.items())),
+        "git": git_state(settings.root, sorted(sources)),
+        "knobs": {name: {"value": knob.value, "origin": knob.origin} for name, knob in config.knobs.items()} if config else {},
+        "launch_command": command,
+        "contest": {"name": settings.profile.name, "version": settings.profile.version},
+        "kernels": {name: {"launches_per_update": kernel.launches, "place": kernel.place} for name, kernel in counted.items()},
+        "tools": {"builder": __version__, "python": ".".join(platform.python_version_tuple()[:2])},
+    }
+    return {
+        "train.py": data,
+        "train.py.map": source_map(output).encode(),
+        "launch-command.txt": (command + "\n").encode(),
+        "manifest.json": (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(),
+    }
+
+
+def source_map(output: Output) -> str:
+    """`[source index, line]` or null for every line of the artifact, as JSON of one line per entry's file."""
+    names = sorted({place[0] for place in output.places if place})
+    index = {name: i for i, name in enumerate(names)}
+    lines = [[index[place[0]], place[1]] if place else None for place in output.places]
+    return json.dumps({"version": 1, "sources": names, "lines": lines}, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def git_state(root: Path, files: list[str]) -> dict[str, Any]:
+    """The commit of the sources and whether they differ from it; nulls where there is no repository."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return result.stdout.strip() if result.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    if commit is None:
+        return {"commit": None, "dirty": None}
+    status = git("status", "--porcelain", "--", *files)
+    return {"commit": commit, "dirty": None if status is None else bool(status)}

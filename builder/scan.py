@@ -1,0 +1,317 @@
+"""Phase 1, scan: parse every in-package module that the entry can reach, split it into parts, resolve its imports.
+
+    train.py:  from .model import GPT      ->  Import(bound "GPT", target Member("recipe.model", "GPT"))
+               import torch                ->  Import(bound "torch", target External("torch", None))
+
+A part is one top-level statement. Which parts an artifact keeps is decided later; here everything is read.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from builder import scopes
+from builder.errors import BuildError, Problem
+from builder.scopes import Occurrence, Scope
+from builder.settings import Settings
+from builder.source import Source
+
+
+@dataclass(frozen=True)
+class External:
+    """A module outside the package (`name` None), or a name imported from one."""
+
+    module: str
+    name: str | None
+
+
+@dataclass(frozen=True)
+class InPackage:
+    """A module of the package."""
+
+    module: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A name in a module of the package: one of its variables, or a submodule."""
+
+    module: str
+    name: str
+
+
+Target = External | InPackage | Member
+
+
+@dataclass(frozen=True, eq=False)
+class Import:
+    """One name bound by an import statement (`*` for a star import)."""
+
+    bound: str
+    target: Target
+    statement: ast.Import | ast.ImportFrom
+    alias: ast.alias
+    scope: Scope
+    part: int
+    direct: bool  # the statement stands directly in the module, not in a block or function
+    runs: tuple[str, ...]  # modules of the package that Python runs for it, in order
+    guarded: bool  # stands where a failing import is passed over: `try`, or `with suppress(...)`
+
+
+@dataclass(eq=False)
+class Part:
+    """One top-level statement of a module, with the comments that stand above it and behind it."""
+
+    module: Module
+    index: int
+    node: ast.stmt
+    start: int  # of the statement
+    end: int
+    head: int  # of the comments and blank lines above
+    tail: int  # behind a comment on the statement's last line
+
+    @property
+    def line(self) -> int:
+        """The line of the statement."""
+        return self.module.source.line(self.start)
+
+
+@dataclass(eq=False)
+class Module:
+    """One source file of the recipe."""
+
+    name: str
+    source: Source
+    tree: ast.Module
+    scope: Scope
+    is_package: bool
+    future: frozenset[str]
+    parts: list[Part] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    by_part: dict[int, list[Occurrence]] = field(default_factory=dict)
+    by_node: dict[ast.AST, Occurrence] = field(default_factory=dict)
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    @property
+    def stem(self) -> str:
+        """The last word of the module's name."""
+        return self.name.rpartition(".")[2]
+
+    def problem(self, offset: int, code: str, message: str, remedy: str) -> Problem:
+        """A problem at an offset of this module."""
+        return Problem(self.source.name, self.source.line(offset), code, message, remedy)
+
+
+@dataclass(eq=False)
+class Program:
+    """All modules of the recipe that the entry can reach, by name."""
+
+    settings: Settings
+    modules: dict[str, Module]
+    entry: Module
+
+
+def scan(settings: Settings) -> Program:
+    """Read the entry and, over imports anywhere in the code, every module of the package."""
+    return _Scanner(settings).run()
+
+
+class _Scanner:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.root = settings.root
+        self.top = settings.entry.split(".")[0] if "." in settings.entry else None
+        self.modules: dict[str, Module] = {}
+        self.problems: list[Problem] = []
+
+    def run(self) -> Program:
+        waiting = [self.settings.entry]
+        if self.settings.config:
+            waiting.append(self.settings.config[0])
+        while waiting:
+            name = waiting.pop(0)
+            if name in self.modules or self.locate(name) is None:
+                continue
+            try:
+                module = self.modules[name] = self.read(name)
+            except BuildError as error:
+                self.problems += error.problems
+                continue
+            waiting += [run for found in module.imports for run in found.runs]
+        if self.problems:
+            raise BuildError(self.problems)
+        return Program(self.settings, self.modules, self.modules[self.settings.entry])
+
+    # Files
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a module name belongs to the recipe: its top package, or for a script a module beside it."""
+        top = name.split(".")[0]
+        return top == self.top if self.top else self.locate(top) is not None
+
+    def locate(self, name: str) -> Path | None:
+        base = self.root.joinpath(*name.split("."))
+        for path in (base / "__init__.py", base.with_name(base.name + ".py")):
+            if path.is_file():
+                return path
+        return None
+
+    def read(self, name: str) -> Module:
+        path = self.locate(name)
+        assert path is not None
+        source = Source.read(path, path.relative_to(self.root).as_posix())
+        tree = source.parse()
+        scope = scopes.analyze(source, tree)
+        module = Module(name, source, tree, scope, path.name == "__init__.py", _future(tree))
+        module.parts = _parts(module)
+        for occurrence in scope.occurrences:
+            module.by_part.setdefault(occurrence.part, []).append(occurrence)
+            module.by_node[occurrence.node] = occurrence
+        self.imports(module)
+        return module
+
+    # Imports
+
+    def imports(self, module: Module) -> None:
+        for index, part in enumerate(module.parts):
+            for node, scope, guarded in _import_statements(part.node, module):
+                at = _At(scope, index, node is part.node, guarded)
+                try:
+                    if isinstance(node, ast.ImportFrom):
+                        self.import_from(module, node, at)
+                    else:
+                        self.plain_import(module, node, at)
+                except BuildError as error:
+                    self.problems += error.problems
+
+    def plain_import(self, module: Module, node: ast.Import, at: _At) -> None:
+        for alias in node.names:
+            top = alias.name.split(".")[0]
+            if not self.is_ours(alias.name):
+                target: Target = External(alias.name if alias.asname else top, None)
+                module.imports.append(at.found(alias.asname or top, target, node, alias, ()))
+                continue
+            runs = self.chain(module, node, alias.name)
+            bound = alias.name if alias.asname else top
+            if alias.asname and bound == module.name:
+                raise BuildError([self.self_import(module, node)])
+            module.imports.append(at.found(alias.asname or top, InPackage(bound), node, alias, runs))
+
+    def import_from(self, module: Module, node: ast.ImportFrom, at: _At) -> None:
+        if node.module == "__future__":
+            return
+        name = self.absolute(module, node)
+        if not self.is_ours(name):
+            for alias in node.names:
+                target = External(name, alias.name)
+                module.imports.append(at.found(alias.asname or alias.name, target, node, alias, ()))
+            return
+        runs = self.chain(module, node, name)
+        for alias in node.names:
+            submodule = f"{name}.{alias.name}"
+            also = (submodule,) if alias.name != "*" and self.locate(submodule) else ()
+            target = Member(name, alias.name)
+            if also and submodule == module.name:
+                raise BuildError([self.self_import(module, node)])
+            module.imports.append(at.found(alias.asname or alias.name, target, node, alias, runs + also))
+
+    def self_import(self, module: Module, node: ast.stmt) -> Problem:
+        return module.problem(
+            module.source.start(node),
+            "BLD014",
+            f"the module {module.name} imports itself",
+            "call the function by its own name; in one file a module has no name of its own",
+        )
+
+    def absolute(self, module: Module, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = module.package.split(".") if module.package else []
+        if len(parts) < node.level:
+            message = f"`from {'.' * node.level}{node.module or ''}` leads out of the package"
+            remedy = "put an __init__.py beside the file, or import by the full name"
+            raise BuildError([module.problem(module.source.start(node), "BLD010", message, remedy)])
+        base = parts[: len(parts) - node.level + 1]
+        return ".".join([*base, node.module] if node.module else base)
+
+    def chain(self, module: Module, node: ast.stmt, name: str) -> tuple[str, ...]:
+        """The modules that Python runs to import `name`: packages from the outermost in, then the module."""
+        parts = name.split(".")
+        names = [".".join(parts[: i + 1]) for i in range(len(parts))]
+        for prefix in names:
+            if self.locate(prefix) is None:
+                looked = prefix.replace(".", "/")
+                message = f"{prefix} is not found: neither {looked}.py nor {looked}/__init__.py exists"
+                remedy = "add the module, or correct the import; an import that fails is never skipped"
+                raise BuildError([module.problem(module.source.start(node), "BLD010", message, remedy)])
+        return tuple(names)
+
+
+@dataclass(frozen=True)
+class _At:
+    """Where an import statement stands."""
+
+    scope: Scope
+    part: int
+    direct: bool
+    guarded: bool
+
+    def found(self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]) -> Import:
+        return Import(bound, target, node, alias, self.scope, self.part, self.direct, runs, self.guarded)
+
+
+Statement = ast.Import | ast.ImportFrom
+BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor)
+
+
+def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, bool]]:
+    """Import statements in a part, each with its scope and whether its failure is passed over."""
+    if isinstance(node, Statement):
+        return [(node, module.scope, False)]
+    if not isinstance(node, (*BLOCKS, ast.While, ast.Match)):
+        return []
+    found: list[tuple[Statement, Scope, bool]] = []
+    scope_of = module.scope.scopes
+
+    def walk(statement: ast.AST, scope: Scope, guarded: bool) -> None:
+        tried = statement.body if isinstance(statement, (ast.Try, ast.TryStar)) and statement.handlers else []
+        suppressed = isinstance(statement, ast.With) and "suppress" in ast.unparse(statement.items[0].context_expr)
+        for child in ast.iter_child_nodes(statement):
+            inner = guarded or child in tried or suppressed
+            if isinstance(child, Statement):
+                found.append((child, scope, inner))
+            elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                walk(child, scope_of.get(child, scope), inner)
+
+    walk(node, scope_of.get(node, module.scope), False)
+    return found
+
+
+def _future(tree: ast.Module) -> frozenset[str]:
+    return frozenset(
+        alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        for alias in node.names
+    )
+
+
+def _parts(module: Module) -> list[Part]:
+    source, parts, behind = module.source, [], 0
+    for index, node in enumerate(module.tree.body):
+        start, end = source.statement_start(node), source.end(node)
+        line_end = source.line_end(end)
+        rest = source.text[end:line_end].lstrip(" \t;")
+        following = module.tree.body[index + 1] if index + 1 < len(module.tree.body) else None
+        shares = following is not None and source.statement_start(following) < line_end
+        tail = line_end if rest.startswith("#") and not shares else end
+        head = min(max(behind, 0), start)
+        parts.append(Part(module, index, node, start, end, head, tail))
+        behind = min(line_end + 1, len(source.text)) if not shares else end
+    return parts

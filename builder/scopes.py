@@ -1,0 +1,393 @@
+"""Scope analysis of one module: every place where a name stands, and the scope that the name belongs to there.
+
+    scope = analyze(source, tree)
+    for occurrence in scope.occurrences: occurrence.name, occurrence.home(), occurrence.start, occurrence.end
+
+The standard library's symtable knows which names a scope binds, not where they stand; a renamer needs both.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from builder import strings
+from builder.source import Source
+
+NAME = re.compile(r"[^\W\d]\w*")
+
+
+class Scope:
+    """A module, class, function, lambda or comprehension: what it binds, and the scope around it."""
+
+    __slots__ = ("bound", "children", "deferred", "globals", "kind", "node", "nonlocals", "occurrences", "parent", "scopes")
+
+    def __init__(self, kind: str, node: ast.AST, parent: Scope | None) -> None:
+        self.kind = kind  # "module", "class", "function", "lambda", "comprehension" or "types" (PEP 695 parameters)
+        self.node = node
+        self.parent = parent
+        self.children: list[Scope] = []
+        self.bound: dict[str, list[Occurrence]] = {}
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.occurrences: list[Occurrence] = []  # of the module scope only: all of the module
+        self.scopes: dict[ast.AST, Scope] = parent.scopes if parent else {}  # definition or comprehension -> its scope
+        self.scopes[node] = self
+        self.deferred = bool(parent and parent.deferred) or kind in ("function", "lambda", "types")
+        if parent:
+            parent.children.append(self)
+
+    def module(self) -> Scope:
+        """The outermost scope."""
+        scope = self
+        while scope.parent:
+            scope = scope.parent
+        return scope
+
+    def home(self, name: str) -> Scope:
+        """The scope that `name`, standing directly in this one, belongs to; the module's where nobody binds it."""
+        scope: Scope | None = self
+        while scope:
+            if name in scope.globals:
+                break
+            if name in scope.bound and name not in scope.nonlocals and (scope is self or scope.kind != "class"):
+                return scope
+            scope = scope.parent
+        return self.module()
+
+    def chain(self) -> Iterable[Scope]:
+        """The scopes in which a name standing here would be found before the module: this one, then functions around it."""
+        scope: Scope | None = self
+        while scope and scope.parent:
+            if scope is self or scope.kind != "class":
+                yield scope
+            scope = scope.parent
+
+
+class Occurrence:
+    """One place where a name stands."""
+
+    __slots__ = ("annotation", "attributes", "debug", "end", "kind", "name", "node", "part", "quote", "scope", "start")
+
+    def __init__(self, name: str, start: int, end: int, scope: Scope, kind: str, part: int, node: ast.AST) -> None:
+        self.name = name
+        self.start = start
+        self.end = end
+        self.scope = scope
+        self.kind = kind  # load, store, delete, parameter, definition, import, declaration, or type_load (string annotation)
+        self.part = part  # index of the top-level statement
+        self.node = node
+        self.attributes: tuple[ast.Attribute, ...] = ()  # `.b` and `.c` of `a.b.c`, innermost first
+        self.annotation = False  # stands in an annotation, not evaluated where annotations are deferred
+        self.debug = False  # stands in the `{expression=}` of an f-string
+        self.quote = ""  # quote of the f-string around it
+
+    def home(self) -> Scope:
+        """The scope that the name belongs to here."""
+        return self.scope.home(self.name)
+
+
+def analyze(source: Source, tree: ast.Module) -> Scope:
+    """All scopes and names of a module. Corrects the places of nodes inside f-strings on the way."""
+    return _Analyzer(source, tree).run()
+
+
+class _Analyzer:
+    def __init__(self, source: Source, tree: ast.Module) -> None:
+        self.source = source
+        self.text = source.text
+        self.tree = tree
+        self.scope = self.module = Scope("module", tree, None)
+        self.part = 0
+        self.annotation = False
+        self.debug = False
+        self.quote = ""
+        self.private = ""  # name of the class around, for `__name` mangling
+        self.visitors: dict[type, Any] = {
+            getattr(ast, name.removeprefix("_visit_")): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_visit_") and hasattr(ast, name.removeprefix("_visit_"))
+        }
+
+    def run(self) -> Scope:
+        for self.part, statement in enumerate(self.tree.body):
+            self.visit(statement)
+        return self.module
+
+    def visit(self, node: ast.AST) -> None:
+        visitor = self.visitors.get(type(node))
+        if visitor:
+            visitor(node)
+        else:
+            self.children(node)
+
+    def children(self, node: ast.AST) -> None:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                for item in value:
+                    if isinstance(item, ast.AST):
+                        self.visit(item)
+            elif isinstance(value, ast.AST):
+                self.visit(value)
+
+    def each(self, nodes: Iterable[ast.AST | None]) -> None:
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+
+    # Occurrences
+
+    def add(self, name: str, start: int, end: int, kind: str, node: ast.AST, scope: Scope | None = None) -> Occurrence:
+        if self.private and name.startswith("__") and not name.endswith("__"):
+            name = f"_{self.private}{name}"
+        scope = scope or self.scope
+        occurrence = Occurrence(name, start, end, scope, kind, self.part, node)
+        occurrence.annotation = self.annotation
+        occurrence.debug = self.debug
+        occurrence.quote = self.quote
+        self.module.occurrences.append(occurrence)
+        if kind not in ("load", "declaration", "type_load"):
+            home = self.module if name in scope.globals else scope
+            home.bound.setdefault(name, []).append(occurrence)
+        return occurrence
+
+    def find(self, name: str, start: int) -> int:
+        """Offset of the identifier `name` at or after `start` (the parser normalises identifiers, so compare those)."""
+        if self.text.startswith(name, start):
+            return start
+        match = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)").search(self.text, start)
+        assert match, f"{name} is not in the source behind offset {start}"
+        return match.start()
+
+    def named(self, name: str, start: int, kind: str, node: ast.AST) -> None:
+        at = self.find(name, start)
+        self.add(name, at, at + len(name), kind, node)
+
+    def _visit_Name(self, node: ast.Name) -> None:
+        kind = {ast.Load: "load", ast.Store: "store", ast.Del: "delete"}[type(node.ctx)]
+        scope = self.scope
+        start = self.source.offset(node.lineno, node.col_offset)
+        self.add(node.id, start, start + len(node.id), kind, node, scope)
+
+    def _visit_Attribute(self, node: ast.Attribute) -> None:
+        attributes = [node]
+        value: ast.expr = node.value
+        while isinstance(value, ast.Attribute):
+            attributes.append(value)
+            value = value.value
+        if isinstance(value, ast.Name):
+            self._visit_Name(value)
+            self.module.occurrences[-1].attributes = tuple(reversed(attributes))
+        else:
+            self.visit(value)
+
+    def _visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        scope = self.scope
+        while scope.kind == "comprehension" and scope.parent:
+            scope = scope.parent
+        start = self.source.start(node.target)
+        self.add(node.target.id, start, start + len(node.target.id), "store", node.target, scope)
+
+    def _visit_Constant(self, node: ast.Constant) -> None:
+        if self.annotation and isinstance(node.value, str):
+            self.string_annotation(node, node.value)
+
+    def string_annotation(self, node: ast.Constant, text: str) -> None:
+        """Names in a string annotation count as used; they cannot be renamed in place."""
+        try:
+            tree = ast.parse(text.strip(), mode="eval")
+        except SyntaxError:
+            return
+        start, end = self.source.start(node), self.source.end(node)
+        for name in ast.walk(tree):
+            if isinstance(name, ast.Name):
+                self.add(name.id, start, end, "type_load", node)
+
+    def _visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        start = self.source.start(node)
+        places = iter(strings.fields(self.text, start, self.source.end(node)))
+        self.formatted(node, places)
+
+    def formatted(self, node: ast.JoinedStr, places: Any) -> None:
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                place = next(places)
+                line = self.source.line(place.start)
+                column = len(self.text[self.source.line_start(place.start) : place.start].encode())
+                value.value = strings.parse_field(self.text, place, line, column)
+                outer = self.debug, self.quote
+                self.debug, self.quote = self.debug or place.debug, place.quote
+                self.visit(value.value)
+                self.debug, self.quote = outer
+                if isinstance(value.format_spec, ast.JoinedStr):
+                    self.formatted(value.format_spec, places)
+
+    # Scopes
+
+    def inside(self, kind: str, node: ast.AST) -> Scope:
+        self.scope = Scope(kind, node, self.scope)
+        return self.scope
+
+    def leave(self) -> None:
+        assert self.scope.parent
+        self.scope = self.scope.parent
+
+    def annotate(self, node: ast.expr | None) -> None:
+        if node is not None:
+            outer, self.annotation = self.annotation, True
+            self.visit(node)
+            self.annotation = outer
+
+    def _visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.each(node.decorator_list)
+        keyword = self.source.start(node) + (len("async") if isinstance(node, ast.AsyncFunctionDef) else 0)
+        self.named(node.name, self.text.index("def", keyword) + len("def"), "definition", node)
+        self.each(node.args.defaults)
+        self.each(node.args.kw_defaults)
+        typed = self.type_parameters(node)
+        arguments = _arguments(node.args)
+        for argument in arguments:
+            self.annotate(argument.annotation)
+        self.annotate(node.returns)
+        self.inside("function", node)
+        self.parameters(arguments)
+        self.each(node.body)
+        self.leave()
+        if typed:
+            self.leave()
+
+    _visit_AsyncFunctionDef = _visit_FunctionDef
+
+    def parameters(self, arguments: list[ast.arg]) -> None:
+        for argument in arguments:
+            start = self.source.start(argument)
+            self.add(argument.arg, start, start + len(argument.arg), "parameter", argument)
+
+    def _visit_Lambda(self, node: ast.Lambda) -> None:
+        self.each(node.args.defaults)
+        self.each(node.args.kw_defaults)
+        self.inside("lambda", node)
+        self.parameters(_arguments(node.args))
+        self.visit(node.body)
+        self.leave()
+
+    def type_parameters(self, node: ast.AST) -> bool:
+        """PEP 695 (`def f[T]()`): the parameters live in a scope of their own. True when there is one to leave."""
+        parameters = getattr(node, "type_params", None)
+        if not parameters:
+            return False
+        self.inside("types", node)
+        for parameter in parameters:
+            self.named(parameter.name, self.source.start(parameter), "store", parameter)
+            self.each([getattr(parameter, "bound", None), getattr(parameter, "default_value", None)])
+        return True
+
+    def _visit_TypeAlias(self, node: Any) -> None:
+        self._visit_Name(node.name)
+        typed = self.type_parameters(node)
+        self.inside("types", node)
+        self.visit(node.value)
+        self.leave()
+        if typed:
+            self.leave()
+
+    def _visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.each(node.decorator_list)
+        self.named(node.name, self.source.start(node) + len("class"), "definition", node)
+        typed = self.type_parameters(node)
+        self.each(node.bases)
+        self.each(node.keywords)
+        outer, self.private = self.private, node.name.lstrip("_")
+        self.inside("class", node)
+        self.each(node.body)
+        self.leave()
+        self.private = outer
+        if typed:
+            self.leave()
+
+    def _visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        first, *others = node.generators
+        self.visit(first.iter)
+        self.inside("comprehension", node)
+        self.visit(first.target)
+        self.each(first.ifs)
+        for generator in others:
+            self.each([generator.target, generator.iter, *generator.ifs])
+        if isinstance(node, ast.DictComp):
+            self.each([node.key, node.value])
+        else:
+            self.visit(node.elt)
+        self.leave()
+
+    _visit_SetComp = _visit_GeneratorExp = _visit_DictComp = _visit_ListComp
+
+    # Statements and patterns that bind names which are not Name nodes
+
+    def _visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit(node.target)
+        self.annotate(node.annotation)
+        self.each([node.value])
+
+    def _visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+        at = self.source.start(node) + len("global" if isinstance(node, ast.Global) else "nonlocal")
+        declared = self.scope.globals if isinstance(node, ast.Global) else self.scope.nonlocals
+        for name in node.names:
+            declared.add(name)
+            at = self.find(name, at)
+            self.add(name, at, at + len(name), "declaration", node)
+            at += len(name)
+
+    _visit_Nonlocal = _visit_Global
+
+    def _visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            return
+        for alias in node.names:
+            if alias.name == "*":
+                continue
+            end = self.source.end(alias)
+            name = alias.asname or alias.name.split(".")[0]
+            start = end - len(name) if alias.asname else self.source.start(alias)
+            self.add(name, start, end if alias.asname else start + len(name), "import", alias)
+
+    _visit_ImportFrom = _visit_Import
+
+    def _visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self.each([node.type])
+        if node.name:
+            start = self.source.end(node.type) if node.type else self.source.start(node)
+            at = re.compile(r"\bas\b").search(self.text, start)
+            assert at
+            self.named(node.name, at.end(), "store", node)
+        self.each(node.body)
+
+    def _visit_MatchAs(self, node: ast.MatchAs) -> None:
+        self.each([node.pattern])
+        if node.name:
+            end = self.source.end(node)
+            self.add(node.name, end - len(node.name), end, "store", node)
+
+    def _visit_MatchStar(self, node: ast.MatchStar) -> None:
+        if node.name:
+            end = self.source.end(node)
+            self.add(node.name, end - len(node.name), end, "store", node)
+
+    def _visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self.each([*node.keys, *node.patterns])
+        if node.rest:
+            self.named(node.rest, self.text.rindex("**", 0, self.source.end(node)) + 2, "store", node)
+
+
+def _arguments(arguments: ast.arguments) -> list[ast.arg]:
+    """Parameters in source order."""
+    found = [*arguments.posonlyargs, *arguments.args]
+    if arguments.vararg:
+        found.append(arguments.vararg)
+    found += arguments.kwonlyargs
+    if arguments.kwarg:
+        found.append(arguments.kwarg)
+    return found

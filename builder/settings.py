@@ -1,0 +1,185 @@
+"""Build settings (`build.yaml`) and knob files: strict YAML in which every value keeps its line and a key occurs once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from builder.errors import BuildError, Problem, refuse
+from scorer.contest import Profile, ProfileError, load
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value of a YAML file and the line of its key."""
+
+    value: Any
+    line: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to build. `root` is the directory that holds the recipe's package (or, for a script, the script)."""
+
+    path: Path
+    name: str  # of the settings file, in messages and the manifest
+    root: Path
+    entry: str  # module name
+    hooks: tuple[str, ...]
+    config: tuple[str, str] | None  # module, class
+    loader: tuple[str, str] | None  # module, function
+    profile: Profile
+    launch: str
+    kernels: dict[str, Entry]
+    lines: dict[str, int]
+
+    def refuse(self, key: str, message: str, remedy: str, code: str = "BLD002") -> BuildError:
+        """A build error at a key of the settings file."""
+        return refuse(code, self.name, self.lines.get(key, 1), message, remedy)
+
+    def display(self, path: Path) -> str:
+        """A path as messages and manifest show it: relative to the root, else its name alone."""
+        return display(path, self.root)
+
+
+KEYS = ("entry", "hooks", "config", "config_loader", "contest", "launch", "kernels")
+
+
+def display(path: Path, root: Path) -> str:
+    """A path relative to `root` in posix form; outside of it the name alone, so that no output names a machine's directories."""
+    absolute, base = path.resolve(), root.resolve()
+    return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else path.name
+
+
+def read_mapping(path: Path, name: str, code: str) -> dict[str, Entry]:
+    """Read a YAML mapping. Errors: unreadable, not a mapping, a key given twice (with both lines)."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise refuse(code, name, 0, f"cannot be read: {reason}", "name an existing YAML file in UTF-8") from error
+    loader = yaml.SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        return _mapping(loader, node, name, code)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise refuse(code, name, line, f"not YAML: {error.problem}", "correct this line") from error
+    finally:
+        loader.dispose()
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.Node | None, name: str, code: str) -> dict[str, Entry]:
+    if node is None:
+        return {}
+    if not isinstance(node, yaml.MappingNode):
+        line = node.start_mark.line + 1
+        raise refuse(code, name, line, "expected lines of `name: value`", "write a YAML mapping")
+    problems: list[Problem] = []
+    _find_doubles(node, name, problems)
+    if problems:
+        raise BuildError(problems)
+    entries = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(loader.construct_object(key), str):
+            raise refuse(code, name, line, f"the key {key.value!r} is not a string", "quote the key")
+        entries[str(key.value)] = Entry(loader.construct_object(value, deep=True), line)
+    return entries
+
+
+def _find_doubles(node: yaml.Node, name: str, problems: list[Problem]) -> None:
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    message = f"`{key.value}` was already given in line {seen[key.value]}"
+                    problems.append(Problem(name, line, "BLD007", message, "keep one of the two lines"))
+                seen[key.value] = line
+            _find_doubles(value, name, problems)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _find_doubles(item, name, problems)
+
+
+def read_settings(path: Path) -> Settings:
+    """Read build settings: where the entry is, what it must offer, how it is launched."""
+    name = path.name
+    entries = read_mapping(path, name, "BLD002")
+    for key, entry in entries.items():
+        if key not in KEYS:
+            raise refuse("BLD002", name, entry.line, f"unknown setting `{key}`", f"the settings are: {', '.join(KEYS)}")
+    for key in ("entry", "contest", "launch"):
+        if key not in entries:
+            raise refuse("BLD002", name, 1, f"setting `{key}` is missing", f"add a line `{key}: ...`")
+    file = _find_entry(path, name, entries["entry"])
+    root, module = _root(file)
+    name = display(path, root)
+    kernels = entries.get("kernels", Entry({}, 1))
+    if not isinstance(kernels.value, dict):
+        raise refuse("BLD002", name, kernels.line, "`kernels` must map kernel names to formulas", "write `name: formula` lines")
+    contest = entries["contest"]
+    try:
+        beside = path.parent / str(contest.value)
+        profile = load(beside if beside.suffix and beside.is_file() else str(contest.value))
+    except ProfileError as error:
+        raise refuse("BLD002", name, contest.line, str(error), "name a contest profile of this version") from error
+    return Settings(
+        path=path,
+        name=name,
+        root=root,
+        entry=module,
+        hooks=_hooks(entries, profile, name),
+        config=_reference(entries, "config", name),
+        loader=_reference(entries, "config_loader", name),
+        profile=profile,
+        launch=_text(entries["launch"], "launch", name),
+        kernels={key: Entry(value, kernels.line) for key, value in kernels.value.items()},
+        lines={key: entry.line for key, entry in entries.items()},
+    )
+
+
+def _text(entry: Entry, key: str, name: str) -> str:
+    if not isinstance(entry.value, str):
+        raise refuse("BLD002", name, entry.line, f"`{key}` must be a string, found {entry.value!r}", "quote the value")
+    return entry.value
+
+
+def _hooks(entries: dict[str, Entry], profile: Profile, name: str) -> tuple[str, ...]:
+    entry = entries.get("hooks", Entry([hook.name for hook in profile.hooks], 1))
+    if not isinstance(entry.value, list) or not entry.value or not all(isinstance(hook, str) for hook in entry.value):
+        raise refuse("BLD002", name, entry.line, "`hooks` must be a list of function names", "write `hooks: [main, load_for_eval]`")
+    return tuple(entry.value)
+
+
+def _reference(entries: dict[str, Entry], key: str, name: str) -> tuple[str, str] | None:
+    if key not in entries:
+        return None
+    text = _text(entries[key], key, name)
+    module, colon, attribute = text.partition(":")
+    if not colon or not attribute.isidentifier():
+        raise refuse("BLD002", name, entries[key].line, f"`{key}` must be `package.module:name`, found {text!r}", "write it in that form")
+    return module, attribute
+
+
+def _find_entry(path: Path, name: str, entry: Entry) -> Path:
+    text = _text(entry, "entry", name)
+    for directory in path.resolve().parents:
+        if (directory / text).is_file():
+            return directory / text
+    message = f"entry {text!r} is in no directory above the settings file"
+    raise refuse("BLD002", name, entry.line, message, "write its path from the directory that holds the package")
+
+
+def _root(file: Path) -> tuple[Path, str]:
+    """The directory that holds the top package of a file, and the file's module name under it."""
+    root, parts = file.parent, [file.stem]
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    return root, ".".join(parts)

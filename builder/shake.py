@@ -1,0 +1,242 @@
+"""Phase 4, shake: keep the parts that the hooks, the `__main__` block and side effects reach; nothing else."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass, field
+
+from builder import annotations
+from builder.bindings import Bindings, Outside, Variable
+from builder.effects import Effects
+from builder.errors import BuildError, Problem
+from builder.link import Linker, is_main_block
+from builder.scan import External, Import, Module, Part, Program
+
+
+@dataclass
+class Kept:
+    """What goes into the artifact: parts in order, and what they import from outside, in order of first import."""
+
+    parts: list[Part]
+    outside: dict[Outside, list[Import]] = field(default_factory=dict)  # with the imports that give it
+    bare: list[Import] = field(default_factory=list)  # imports for their effect alone
+
+
+class Shaker:
+    """Chooses the parts. `run` raises BuildError for a missing hook and for what kept code may not do."""
+
+    def __init__(self, program: Program, bindings: Bindings, linker: Linker) -> None:
+        self.program = program
+        self.bindings = bindings
+        self.linker = linker
+        self.effects = Effects(bindings, frozenset(sys.stdlib_module_names))
+        self.kept: set[Part] = set()
+        self.waiting: list[Part] = []
+        self.problems: list[Problem] = []
+        self.lazy: list[tuple[Part, Import]] = []
+        self._homes: dict[Import, Module] = {}
+
+    def run(self) -> Kept:
+        self.hooks()
+        for part in self.linker.order:
+            self.consider(part)
+        while self.waiting or self.lazy or self.needs_union():
+            if self.waiting:
+                self.reach(self.waiting.pop())
+            elif self.lazy:
+                self.place(*self.lazy.pop(0))
+        if self.problems:
+            raise BuildError(self.problems)
+        parts = [part for part in self.linker.order if part in self.kept]
+        self.narrow(parts)
+        kept = Kept(parts)
+        self.outside(kept)
+        self.check_order(parts)
+        return kept
+
+    def hooks(self) -> None:
+        settings = self.program.settings
+        for hook in settings.hooks:
+            meaning = self.bindings.variable(self.program.entry, hook)
+            if not isinstance(meaning, Variable):
+                raise settings.refuse("hooks", f"{self.program.entry.source.name} has no function `{hook}`", "define it there", "BLD040")
+            self.need(meaning)
+
+    def consider(self, part: Part) -> None:
+        """Keep a part for its own sake: the `__main__` block, or a statement with side effects."""
+        if is_main_block(part.node):
+            self.check_main_block(part)
+            self.keep(part)
+        elif self.effects.statement(part.node, part.module):
+            self.keep(part)
+
+    def check_main_block(self, part: Part) -> None:
+        assert isinstance(part.node, ast.If)
+        for statement in [*part.node.body, *part.node.orelse]:
+            if not _is_plain_call(statement):
+                self.problems.append(
+                    part.module.problem(
+                        part.module.source.start(statement),
+                        "BLD024",
+                        "this runs only when the file is the main program, and is absent when the contest imports it",
+                        "move it into main(), and leave only the call of main in the block",
+                    )
+                )
+
+    def keep(self, part: Part) -> None:
+        if part not in self.kept:
+            self.kept.add(part)
+            self.waiting.append(part)
+
+    def need(self, variable: Variable) -> None:
+        """Keep every part that binds a variable."""
+        module = self.program.modules[variable.module]
+        for occurrence in module.scope.bound.get(variable.name, []):
+            if not self.linker.rewrites[module.name].is_dead(occurrence.start) and not occurrence.scope.deferred:
+                self.keep(module.parts[occurrence.part])
+
+    def reach(self, part: Part) -> None:
+        """Keep what a kept part refers to."""
+        links = self.linker.links(part)
+        self.problems += links.problems
+        for variable in sorted(links.variables):
+            self.need(variable)
+        self.lazy += [(part, found) for found in links.lazy]
+        rewrite = self.linker.rewrites[part.module.name]
+        for index, offset, problem in rewrite.problems:
+            if index == part.index and not any(start < offset < end for start, end in rewrite.dead):
+                self.problems.append(problem)
+
+    def is_kept(self, variable: Variable) -> bool:
+        """Whether some part that binds a variable is kept."""
+        module = self.program.modules[variable.module]
+        return any(module.parts[o.part] in self.kept for o in module.scope.bound.get(variable.name, []))
+
+    def needs_union(self) -> bool:
+        """Keep the members of annotated unions of which nothing else is kept."""
+        for part in [part for part in self.linker.order if part in self.kept]:
+            for union in self.linker.links(part).unions:
+                named = [variables for _, variables in union.members if variables]
+                if not any(all(map(self.is_kept, variables)) for variables in named):
+                    for variable in sorted(set().union(*named)):
+                        self.need(variable)
+        return bool(self.waiting)
+
+    def narrow(self, parts: list[Part]) -> None:
+        """Take members of annotated unions that are not kept out of the code."""
+        for part in parts:
+            rewrite, source = self.linker.rewrites[part.module.name], part.module.source
+            for union in self.linker.links(part).unions:
+                gone = [not all(map(self.is_kept, variables)) for _, variables in union.members]
+                if any(gone):
+                    members = [member for member, _ in union.members]
+                    annotations.drop_members(source, rewrite, union.node, members, gone)
+                    self.linker.forget(part)
+
+    def place(self, importer: Part, found: Import) -> None:
+        """Put a module that only a function imports where it can still be used in time: before the next part that may call it."""
+        added = self.linker.run_lazily(found)
+        if not added:
+            return
+        order = self.linker.order
+        at = order.index(importer) + 1
+        while at < len(order) and not (is_main_block(order[at].node) or self.effects.statement(order[at].node, order[at].module)):
+            at += 1
+        order[at:at] = added
+        for part in added:
+            if self.effects.statement(part.node, part.module):
+                what = f"{part.module.source.name}:{part.line} has side effects at import"
+                message = f"{part.module.name} is imported only when this function runs, and {what}"
+                self.problems.append(importer.module.problem(importer.module.source.start(found.statement), "BLD019", message, "import it at the top of the module"))
+            self.consider(part)
+
+    def outside(self, kept: Kept) -> None:
+        """Gather the imports from outside that kept parts use, and those that act by being imported."""
+        used: set[Outside] = set()
+        for part in kept.parts:
+            used |= self.linker.links(part).outside
+        modules = {part.module.name for part in kept.parts}
+        for part in self.linker.order:
+            for found in part.module.imports:
+                if found.part != part.index or not found.direct or not isinstance(found.target, External):
+                    continue
+                meaning = Outside(found.bound, found.target.module, found.target.name)
+                root = "." in found.alias.name and isinstance(found.statement, ast.Import) and not found.alias.asname
+                if meaning in used and (part.module.name in modules or not root) and self.bindings.variable(part.module, found.bound) == meaning:
+                    kept.outside.setdefault(meaning, []).append(found)
+                elif self.acts(part, found):
+                    kept.bare.append(found)
+
+    def acts(self, part: Part, found: Import) -> bool:
+        """Whether an import whose names the artifact does not use is there for its effect."""
+        module = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
+        if module.split(".")[0] in self.effects.standard and not self.effects.import_has_effects(module):
+            return False
+        if self.effects.import_has_effects(module):
+            return True
+        uses = sum(o.name == found.bound and o.kind != "import" for o in part.module.scope.occurrences)
+        return isinstance(found.statement, ast.Import) and not uses
+
+    def is_standard(self, module: str) -> bool:
+        """Whether a module is of the standard library."""
+        return module.split(".")[0] in self.effects.standard
+
+    def home(self, found: Import) -> Module:
+        """The module in which an import stands."""
+        if not self._homes:
+            self._homes = {found: module for module in self.program.modules.values() for found in module.imports}
+        return self._homes[found]
+
+    def late_imports(self, kept: Kept) -> set[Import]:
+        """Imports from outside that must stay behind the statements with effects that ran before them."""
+        late: set[Import] = set()
+        early: set[str] = set()
+        acted = False
+        wanted = {found for imports in kept.outside.values() for found in imports} | set(kept.bare)
+        for part in self.linker.order:
+            for found in part.module.imports:
+                if found.part == part.index and found in wanted:
+                    name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
+                    top = name.split(".")[0]
+                    if acted and not self.is_standard(name) and top not in early:
+                        late.add(found)
+                        kept_part = part
+                        if kept_part not in self.kept:
+                            self.kept.add(kept_part)
+                    elif not acted:
+                        early.add(top)
+            acted = acted or (part in self.kept and _is_action(part.node) and not is_main_block(part.node))
+        kept.parts = [part for part in self.linker.order if part in self.kept]
+        return late
+
+    def check_order(self, parts: list[Part]) -> None:
+        """Every name that a part needs while it runs must be bound by then: else the package itself imports in a circle."""
+        bound: set[Variable] = set()
+        for part in parts:
+            for occurrence in self.linker.live(part):
+                if occurrence.kind in ("store", "definition", "import") and occurrence.home() is part.module.scope:
+                    bound.add(Variable(part.module.name, occurrence.name))
+            for variable, occurrence in self.linker.links(part).immediate.items():
+                if variable not in bound and variable.module != part.module.name:
+                    message = f"`{variable.name}` of {variable.module} is used here while that module is still being imported"
+                    self.problems.append(part.module.problem(occurrence.start, "BLD017", message, "move the import, or the definition, so that neither module needs the other while it is imported"))
+        if self.problems:
+            raise BuildError(self.problems)
+
+
+def _is_plain_call(node: ast.stmt) -> bool:
+    """`main(...)`, `sys.exit(main(...))` or `raise SystemExit(main(...))`."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name())):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="sys"), attr="exit"), args=[ast.Call(func=ast.Name())])):
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="SystemExit"), args=[ast.Call(func=ast.Name())])):
+            return True
+    return False
+
+
+def _is_action(node: ast.stmt) -> bool:
+    """Whether a statement is there for what it does, not for what it binds."""
+    return not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign))

@@ -1,0 +1,164 @@
+"""One source file: its text with `\\n` line ends, and exact offsets of syntax-tree nodes in it.
+
+The tree speaks of lines and UTF-8 byte columns; everything else in the builder speaks of character offsets.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import codecs
+import functools
+import hashlib
+import io
+import re
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from builder import strings
+from builder.errors import refuse
+
+
+class Positioned(Protocol):
+    """Any node that the parser gives a place: statements, expressions, arguments, aliases, patterns."""
+
+    lineno: int
+    col_offset: int
+    end_lineno: int | None
+    end_col_offset: int | None
+
+
+BLANK = " \t\f\n\\"
+TOKEN = re.compile(strings.OPENING.pattern + r"|#")
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """Comments by where they begin and by where they end, and the lines (1-based) that begin inside a string."""
+
+    comments: dict[int, int]
+    comment_ends: dict[int, int]
+    inside: frozenset[int]
+
+
+class Source:
+    """Text and offsets. `name` is the path that messages, map and manifest show: posix, relative to the package's parent."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sha256 = hashlib.sha256(text.encode()).hexdigest()
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._ascii = text.isascii()
+
+    @classmethod
+    def read(cls, path: Path, name: str) -> Source:
+        """Read a Python file: its declared encoding, no byte order mark, `\\n` line ends whatever the checkout has."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise refuse("BLD001", name, 0, f"cannot be read: {error.strerror}", "make the file readable") from error
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            text = data.removeprefix(codecs.BOM_UTF8).decode(encoding)
+        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+            raise refuse("BLD001", name, 1, f"cannot be decoded: {error}", "save the file as UTF-8") from error
+        return cls(name, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+    def parse(self) -> ast.Module:
+        """The syntax tree; a syntax error is a build error with its line."""
+        try:
+            return ast.parse(self.text)
+        except SyntaxError as error:
+            message = f"not Python: {error.msg}"
+            raise refuse("BLD001", self.name, error.lineno or 1, message, "correct the syntax of this line") from error
+        except ValueError as error:
+            raise refuse("BLD001", self.name, 1, f"not Python: {error}", "remove the NUL bytes") from error
+
+    def offset(self, line: int, column: int) -> int:
+        """Character offset of a 1-based line and a UTF-8 byte column."""
+        start = self._starts[line - 1]
+        if self._ascii:
+            return start + column
+        text = self.text[start : self._starts[line]]
+        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+
+    def start(self, node: Positioned) -> int:
+        """Offset of the node's first character (for a decorated definition, that of `def` or `class`)."""
+        return self.offset(node.lineno, node.col_offset)
+
+    def end(self, node: Positioned) -> int:
+        """Offset behind the node's last character."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self.offset(node.end_lineno, node.end_col_offset)
+
+    def statement_start(self, node: ast.stmt) -> int:
+        """Offset of a statement's first character, its first decorator's `@` included."""
+        decorators = getattr(node, "decorator_list", None)
+        return self.text.rindex("@", 0, self.start(decorators[0])) if decorators else self.start(node)
+
+    def line(self, offset: int) -> int:
+        """1-based line of an offset."""
+        return bisect.bisect_right(self._starts, offset, hi=len(self._starts) - 1)
+
+    def line_start(self, offset: int) -> int:
+        """Offset at which the line of `offset` begins."""
+        return self._starts[self.line(offset) - 1]
+
+    def line_end(self, offset: int) -> int:
+        """Offset of the line feed that ends the line of `offset`, or the end of the text."""
+        return min(self._starts[self.line(offset)] - 1, len(self.text))
+
+    @functools.cached_property
+    def lexical(self) -> Lexical:
+        """Where comments and multi-line strings are."""
+        return _lex(self)
+
+    def grow(self, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+        """The span widened by the parentheses around it, within [low, high)."""
+        while True:
+            before, behind = self._skip_back(start, low), self._skip_on(end, high)
+            if not (before > low and behind < high and self.text[before - 1] == "(" and self.text[behind] == ")"):
+                return start, end
+            start, end = before - 1, behind + 1
+
+    def _skip_on(self, at: int, high: int) -> int:
+        comments = self.lexical.comments
+        while at < high and (self.text[at] in BLANK or at in comments):
+            at = comments.get(at, at + 1)
+        return at
+
+    def _skip_back(self, at: int, low: int) -> int:
+        while at > low:
+            comment = self.lexical.comment_ends.get(at)
+            if comment is not None:
+                at = comment
+            elif self.text[at - 1] in BLANK:
+                at -= 1
+            else:
+                break
+        return at
+
+    def line_text(self, line: int) -> str:
+        """The text of a 1-based line, without its line feed."""
+        return self.text[self._starts[line - 1] : self._starts[line] - 1]
+
+
+def _lex(source: Source) -> Lexical:
+    text, at = source.text, 0
+    comments: dict[int, int] = {}
+    inside: set[int] = set()
+    while match := TOKEN.search(text, at):
+        if match.group() == "#":
+            at = source.line_end(match.start())
+            comments[match.start()] = at
+        else:
+            at = strings.skip(text, match.start())
+            first, last = source.line(match.start()), source.line(at)
+            inside.update(range(first + 1, last + 1))
+    return Lexical(comments, {end: start for start, end in comments.items()}, frozenset(inside))

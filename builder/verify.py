@@ -1,0 +1,208 @@
+"""Phase 6, verify: prove the output before it is written, by means of its own: parse it again and compare it with the sources."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+from builder import scopes
+from builder.edits import Edit
+from builder.emit import Output
+from builder.errors import BuildError, Problem
+from builder.rewrite import Rewrite
+from builder.scan import Part
+from builder.source import Source
+from scorer.contest import Profile
+
+NEW_BUILTINS = frozenset({"PythonFinalizationError", "aiter", "anext", "EncodingWarning", "BaseExceptionGroup", "ExceptionGroup"})
+MODULE_NAMES = frozenset({"__name__", "__doc__", "__file__", "__builtins__", "__annotations__", "__debug__", "__class__", "__dict__"})
+
+
+def verify(output: Output, rewrites: dict[str, Rewrite], profile: Profile, hooks: tuple[str, ...]) -> None:
+    """Raise BuildError unless the output is what it should be."""
+    proof = _Proof(output, rewrites, profile)
+    tree = proof.parse()
+    proof.undefined(tree)
+    proof.hooks(tree, hooks)
+    proof.dataclasses(tree)
+    proof.equal()
+    proof.size()
+    if proof.problems:
+        raise BuildError(proof.problems)
+
+
+class _Proof:
+    def __init__(self, output: Output, rewrites: dict[str, Rewrite], profile: Profile) -> None:
+        self.output = output
+        self.rewrites = rewrites
+        self.profile = profile
+        self.problems: list[Problem] = []
+
+    def problem(self, line: int, code: str, message: str, remedy: str) -> None:
+        place = self.output.places[line - 1] if 0 < line <= len(self.output.places) else None
+        file, source_line = place or ("train.py", line)
+        self.problems.append(Problem(file, source_line, code, message, remedy))
+
+    def parse(self) -> ast.Module:
+        major, minor = map(int, self.profile.machine.python.split("."))
+        try:
+            return ast.parse(self.output.text, feature_version=(major, minor))
+        except SyntaxError as error:
+            message = f"not valid under Python {self.profile.machine.python}: {error.msg}"
+            self.problem(error.lineno or 0, "BLD043", message, "write it in that version's syntax")
+            raise BuildError(self.problems) from error
+
+    def undefined(self, tree: ast.Module) -> None:
+        scope = scopes.analyze(Source("train.py", self.output.text), tree)
+        known = set(dir(builtins)) - (NEW_BUILTINS - set(dir(builtins))) | MODULE_NAMES
+        for occurrence in scope.occurrences:
+            if occurrence.kind in ("load", "delete", "type_load") and occurrence.home() is scope:
+                if occurrence.name not in scope.bound and occurrence.name not in known:
+                    line = self.output.text.count("\n", 0, occurrence.start) + 1
+                    self.problem(line, "BLD042", f"`{occurrence.name}` is defined nowhere", "define or import it")
+
+    def hooks(self, tree: ast.Module, hooks: tuple[str, ...]) -> None:
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        wanted = {hook.name: hook.parameters for hook in self.profile.hooks}
+        for name in {**dict.fromkeys(hooks), **wanted}:
+            node = functions.get(name)
+            if node is None:
+                self.problem(0, "BLD040", f"the artifact has no function `{name}` at its top level", "define it in the entry")
+                continue
+            parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+            required = parameters[: len(parameters) - len(node.args.defaults)]
+            expected = wanted.get(name)
+            if expected is not None and (parameters[: len(expected)] != expected or len(required) > len(expected)):
+                message = f"`{name}` takes ({', '.join(parameters)}), the contest calls it with ({', '.join(expected)})"
+                self.problem(node.lineno, "BLD040", message, "give it these parameters, others only with defaults")
+
+    def dataclasses(self, tree: ast.Module) -> None:
+        """A dataclass with string annotations looks itself up in sys.modules, where a file loaded by path may not be."""
+        deferred = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        names = {"dataclass", "dataclasses.dataclass"}
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
+                names |= {alias.asname for alias in node.names if alias.name == "dataclass" and alias.asname}
+        for found in ast.walk(tree):
+            if not isinstance(found, ast.ClassDef):
+                continue
+            decorators = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in found.decorator_list]
+            if not names & set(decorators):
+                continue
+            for field in found.body:
+                if isinstance(field, ast.AnnAssign) and (deferred or isinstance(field.annotation, ast.Constant)):
+                    message = f"the dataclass {found.name} has string annotations: it cannot be created in a file that is loaded by path"
+                    remedy = "take `from __future__ import annotations` out of the modules with annotations, and write types unquoted"
+                    self.problem(found.lineno, "BLD041", message, remedy)
+                    break
+
+    def equal(self) -> None:
+        """Every part of the output equals its source under the recorded decisions."""
+        for part, (begin, end) in self.output.ranges.items():
+            rewrite = self.rewrites[part.module.name]
+            if not _touched(part, rewrite.edits):
+                continue
+            text = "\n".join(self.output.lines[begin:end])
+            derived = Deriver(rewrite).block([part.node])
+            difference = _difference(derived, ast.parse(text).body)
+            if difference:
+                self.problem(begin + difference, "BLD045", "the output differs from its source here", "report this: the builder is at fault")
+
+    def size(self) -> None:
+        size, limit = len(self.output.text.encode()), self.profile.files.size_limit_bytes
+        if size >= limit:
+            message = f"{size:,} bytes; the contest refuses {limit:,} or more"
+            self.problems.append(Problem("train.py", 0, "BLD044", message, "take code that is not needed out of the recipe"))
+
+
+def _touched(part: Part, edits: list[Edit]) -> bool:
+    return any(edit.start < part.end and edit.end > part.start or part.start <= edit.start < part.end for edit in edits)
+
+
+class Deriver:
+    """Applies the decisions to the tree itself, independently of the text edits."""
+
+    def __init__(self, rewrite: Rewrite) -> None:
+        self.rewrite = rewrite
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """A list of statements after all decisions."""
+        result: list[ast.stmt] = []
+        for node in body:
+            replaced = self.rewrite.statements.get(node)
+            if replaced is not None and replaced != [node]:
+                result += self.block(replaced)
+            else:
+                result.append(self.node(node))
+        return result
+
+    def node(self, node: Any) -> Any:
+        """A copy of one node after all decisions."""
+        rewrite = self.rewrite
+        if node in rewrite.quoted:
+            return ast.Constant(ast.unparse(self.plain(node)), kind="quoted")
+        return self.plain(node)
+
+    def plain(self, node: Any) -> Any:
+        rewrite = self.rewrite
+        if node in rewrite.expressions:
+            return self.node(rewrite.expressions[node])
+        if node in rewrite.operands:
+            values = [self.node(value) for value in rewrite.operands[node]]
+            return values[0] if len(values) == 1 else ast.BoolOp(node.op, values)
+        if isinstance(node, ast.Attribute):
+            root: Any = node
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and (node, root.id) in rewrite.renamed:
+                return ast.Name(rewrite.renamed[(node, root.id)], node.ctx)
+        fields = {field: self.field(node, field, getattr(node, field, None)) for field in node._fields}
+        if isinstance(node, ast.arguments):
+            self.drop_parameters(node, fields)
+        if isinstance(node, ast.alias) and (node, fields["asname"] or fields["name"]) in rewrite.renamed:
+            fields["asname"] = rewrite.renamed[(node, fields["asname"] or fields["name"])]
+        return type(node)(**fields)
+
+    def field(self, node: Any, field: str, value: Any) -> Any:
+        if isinstance(value, list):
+            if value and isinstance(value[0], ast.stmt):
+                block = self.block(value)
+                return block or ([ast.Pass()] if field == "body" else [])
+            kept = [item for item in value if not (isinstance(item, ast.AST) and item in self.rewrite.removed)]
+            return [self.node(i) if isinstance(i, ast.AST) else self.rewrite.renamed.get((node, i), i) for i in kept]
+        if isinstance(value, ast.AST):
+            return self.node(value)
+        if isinstance(value, str) and field in ("id", "name", "arg", "rest") and not isinstance(node, ast.alias):
+            return self.rewrite.renamed.get((node, value), value)
+        return value
+
+    def drop_parameters(self, node: ast.arguments, fields: dict[str, Any]) -> None:
+        removed = self.rewrite.removed
+        positional = [*node.posonlyargs, *node.args][len(node.posonlyargs) + len(node.args) - len(node.defaults) :]
+        fields["defaults"] = [self.node(d) for a, d in zip(positional, node.defaults, strict=True) if a not in removed]
+        fields["kw_defaults"] = [
+            self.node(d) if d is not None else None for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if a not in removed
+        ]
+
+
+def _difference(derived: Any, found: Any, line: int = 1) -> int:
+    """0 when two trees are equal, else the line of the second at which they first differ."""
+    line = getattr(found, "lineno", line)
+    if isinstance(derived, list):
+        if not isinstance(found, list) or len(derived) != len(found):
+            return line
+        return next((d for d in (_difference(a, b, line) for a, b in zip(derived, found, strict=True)) if d), 0)
+    if isinstance(derived, ast.Constant) and derived.kind == "quoted":
+        same = isinstance(found, ast.Constant) and ast.unparse(ast.parse(str(found.value), mode="eval").body) == derived.value
+        return 0 if same else line
+    if isinstance(derived, ast.AST):
+        if type(derived) is not type(found):
+            return line
+        for field in derived._fields:
+            difference = _difference(getattr(derived, field, None), getattr(found, field, None), line)
+            if difference:
+                return difference
+        return 0
+    same = type(derived) is type(found) and (derived == found or derived != derived)
+    return 0 if same and repr(derived) == repr(found) else line
