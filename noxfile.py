@@ -142,7 +142,7 @@ def lane(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
 
 @nox.session(venv_backend="none", requires=["base"])
 def gate(session: nox.Session) -> None:
-    """Check what must hold before an upload: parity from cold caches, advice included, then a rehearsal in real time."""
+    """Check what must hold before an upload: cold parity, advice included, then a rehearsal in real time."""
     chosen = produce(session)
     produced = ("-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml")
     python(session, *produced, "--check", chosen.artifact)
