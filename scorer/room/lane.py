@@ -339,14 +339,15 @@ class _Run:
             self._find(TIMED_OUT, problem)
             return Outcome.TIMED_OUT, problem, None
         problems = sorted((j.problem for j in journals if j.problem is not None), key=lambda problem: problem.at)
-        if exit_code != 0 and problems:
+        killed = None if exit_code == 0 else _killed(lines)
+        if exit_code != 0 and problems and not killed:
             first = problems[0]
             problem = f"rank {first.rank}: {first.type}: {first.message}"
             code = MISSING_MODULE if first.type == "ModuleNotFoundError" else FAILED
             self._find(code, problem, first.site, rank=first.rank)
             return Outcome.FAILED, problem, first.site
         if exit_code != 0:
-            problem = process.problem or _killed(lines) or self._full_disk() or _last_words(exit_code, lines)
+            problem = process.problem or killed or self._full_disk() or _last_words(exit_code, lines)
             self._find(FAILED, problem)
             return Outcome.FAILED, problem, None
         if self.spec.observe:
@@ -493,11 +494,12 @@ class _Follower:
 
 
 def _killed(lines: list[str]) -> str | None:
-    """A rank that was ended by a signal, from the launcher's own report."""
+    """A rank that was ended by a signal, from the launcher's own report: the other ranks' errors follow from it."""
     for line in lines:
         if match := RANK_KILLED.search(line):
             number = -int(match[1])
-            if number != signal.SIGTERM:  # the launcher ends the other ranks by SIGTERM
+            # The launcher ends the other ranks by SIGTERM; libraries abort when they lose a peer.
+            if number not in (signal.SIGTERM, signal.SIGABRT):
                 name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
                 return f"rank {match[2]} was killed by {name}"
     return None
