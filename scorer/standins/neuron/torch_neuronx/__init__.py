@@ -18,6 +18,14 @@ if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) !
         f"install torch {_TORCH[0]}.{_TORCH[1]}, or Amazon's torch_neuronx"
     )
 
+import nki  # noqa: E402
+
+if not getattr(nki, "STAND_IN", False):
+    raise ImportError(
+        f"the torch_neuronx stand-in runs kernels of the nki stand-in, and found {nki.__file__}: put the directory that holds "
+        "this package first on PYTHONPATH, or install Amazon's torch_neuronx beside Amazon's nki"
+    )
+
 from . import device  # noqa: E402
 from .kernels import nki_op, wrap_nki  # noqa: E402
 

@@ -1,4 +1,8 @@
-"""The compile backend "neuron": traces with dynamo, counts what it traced, and runs the graph as it stands."""
+"""The compile backend "neuron": dynamo traces, the traced graph runs operator by operator on the device.
+
+What a program observes of compiling is here: where a graph breaks, what recompiles, what tracing refuses. No code is generated, so a compiled
+function gives the eager function's bits.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,15 @@ import torch
 from torch._dynamo.backends.registry import register_backend
 
 graphs: list[int] = []
-"""Operators in each graph that was traced in this process, in order: its length is the number of compilations."""
+"""The number of operators of each graph compiled in this process, in order; a recompilation is one more graph."""
 
 
-def compile_graph(graph: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Callable[..., Any]:
-    """What ``torch.compile(backend="neuron")`` calls with each graph."""
+def compile_graph(
+    graph: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, mode: str | None = None
+) -> Callable[..., Any]:
+    """Compile one graph. As on the device, ``dynamic=True`` is refused and `mode` changes nothing."""
+    if not torch._dynamo.config.assume_static_by_default:
+        raise RuntimeError('torch.compile(backend="neuron", dynamic=True): the device compiles for fixed shapes; drop dynamic=True')
     graphs.append(sum(node.op in ("call_function", "call_method", "call_module") for node in graph.graph.nodes))
     return graph.forward
 

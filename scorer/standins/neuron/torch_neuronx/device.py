@@ -14,13 +14,14 @@ from .neuron import NeuronModule
 def register() -> None:
     """Register everything, once per process."""
     _setup_privateuseone_for_python_backend(rename="neuron", backend_module=NeuronModule())
-    from . import autocast, compiler, distributed, operators, randomness
+    from . import autocast, compiler, distributed, kernels, operators, randomness
 
     operators.register()
     randomness.register()
     distributed.register()
     compiler.register()
     autocast.register()
+    kernels.register()
     torch.UntypedStorage.__new__ = staticmethod(_new_storage)  # type: ignore[method-assign]
 
 

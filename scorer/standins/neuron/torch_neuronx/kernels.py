@@ -1,62 +1,102 @@
-"""Launching NKI kernels on neuron tensors."""
+"""Launching NKI kernels on neuron tensors: called directly, by `wrap_nki`, or inside a custom operator by `nki_op`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import nki
+import numpy as np
 import torch
+from nki._frameworks import Framework, framework_of
+from nki._frameworks import register as register_framework
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
-from .memory import host_of, on_device
+from .memory import DEVICE_TYPE, host_of, on_device
+
+
+def wrap_nki(kernel: nki.Kernel) -> WrappedKernel:
+    """`kernel`, made by ``nki.jit``, as a function of neuron tensors; ``wrap_nki(kernel)[lnc]`` launches on `lnc` cores."""
+    return WrappedKernel(kernel)
 
 
 class WrappedKernel:
-    """A kernel that takes and returns neuron tensors; ``wrapped[lnc]`` chooses the number of physical cores per logical core."""
+    """A kernel that takes and returns neuron tensors."""
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: nki.Kernel) -> None:
         self.kernel = kernel
 
     def __getitem__(self, lnc: int) -> WrappedKernel:
         return WrappedKernel(self.kernel[lnc])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the kernel. Raises TypeError when a tensor lies elsewhere than on the device."""
-        name = getattr(self.kernel, "__name__", "kernel")
-        hosts = [_to_kernel(a, name, str(i)) for i, a in enumerate(args)]
-        named = {key: _to_kernel(value, name, key) for key, value in kwargs.items()}
-        return _from_kernel(self.kernel(*hosts, **named))
+        """Launch the kernel. Raises TypeError when a tensor lies elsewhere than on the device."""
+        for place, value in [*enumerate(args), *kwargs.items()]:
+            if isinstance(value, torch.Tensor) and value.device.type != DEVICE_TYPE:
+                raise TypeError(
+                    f"kernel {self.kernel.__name__}: argument {place} is a tensor on {value.device}; kernels take tensors "
+                    f"on {DEVICE_TYPE}: move it with .to({DEVICE_TYPE!r})"
+                )
+        return self.kernel(*args, **kwargs)
 
 
-def wrap_nki(kernel: Any) -> WrappedKernel:
-    """`kernel`, an ``nki.jit`` function, as a function of neuron tensors."""
-    return WrappedKernel(kernel)
+def nki_op(name: str, *, mutates_args: str | Iterable[str]) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: a fully typed function that launches kernels becomes the custom operator `name` ("namespace::name").
 
-
-def nki_op(name: str, *, mutates_args: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that makes a fully typed function, which launches kernels, the custom operator `name` ("namespace::name").
-
-    `mutates_args` names the arguments that it writes in place (empty: none). The operator has ``register_autograd`` as in ``torch.library``.
+    `mutates_args` names the arguments that it writes in place (empty: none). Shapes for ``torch.compile`` come from running
+    the function on ones. The operator has ``register_autograd`` as in ``torch.library``.
     """
-    return torch.library.custom_op(
-        name, mutates_args=tuple(mutates_args) if not isinstance(mutates_args, str) else mutates_args
-    )
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        mutated = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
+        operator = torch.library.custom_op(name, function, mutates_args=mutated)
+        operator.register_fake(lambda *args, **kwargs: _shapes(function, args, kwargs))
+        return operator
+
+    return decorate
 
 
-def _to_kernel(value: Any, kernel: str, argument: str) -> Any:
-    if isinstance(value, torch.Tensor):
-        if value.device.type != "neuron":
-            raise TypeError(
-                f"kernel {kernel}: argument {argument} is a tensor on {value.device}; kernels take tensors on neuron: move it with .to('neuron')"
-            )
-        return host_of(value.detach())
-    if isinstance(value, list | tuple):
-        return type(value)(_to_kernel(one, kernel, argument) for one in value)
-    return value
+def _shapes(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `function` returns for these fake tensors, as fake tensors: it runs on tensors of ones."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    with unset_fake_temporarily():
+        results = function(*[_ones(value) for value in bound.args], **{k: _ones(v) for k, v in bound.kwargs.items()})
+    if isinstance(results, torch.Tensor):
+        return torch.empty_strided(results.shape, results.stride(), dtype=results.dtype, device=results.device)
+    return results if results is None else tuple(
+        torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device=one.device) for one in results
+    )  # fmt: skip
 
 
-def _from_kernel(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return on_device(value)
-    if isinstance(value, list | tuple):
-        return type(value)(_from_kernel(one) for one in value)
-    return value
+def _ones(value: Any) -> Any:
+    if isinstance(value, FakeTensor):
+        return torch.ones([int(size) for size in value.shape], dtype=value.dtype, device=value.device)
+    return [_ones(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+class _NeuronTensors:
+    """Neuron tensors as ``nki`` meets them in a launch: the host's memory, without a copy."""
+
+    def owns(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.device.type == DEVICE_TYPE
+
+    def to_numpy(self, value: Any) -> np.ndarray[Any, Any]:
+        host = host_of(value.detach())
+        array: np.ndarray[Any, Any] = _framework(host).to_numpy(host)
+        return array
+
+    def from_numpy(self, array: np.ndarray[Any, Any], like: Any) -> Any:
+        host = host_of(like.detach())
+        return on_device(_framework(host).from_numpy(array, host))
+
+
+def _framework(host: torch.Tensor) -> Framework:
+    framework = framework_of(host)
+    assert framework is not None  # nki knows torch's CPU tensors
+    return framework
+
+
+def register() -> None:
+    """Let kernels take neuron tensors."""
+    register_framework(_NeuronTensors())

@@ -118,8 +118,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    twins = [None if tensor is None else _cpu_twin(tensor) for tensor in (query, key, value, attn_mask)]
-    choice = torch._fused_sdp_choice(*twins, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    choice = _algorithm(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     if choice == _FLASH and not (attn_mask is not None and attn_mask.requires_grad and torch.is_grad_enabled()):
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             zeros = torch.zeros_like(attn_mask, dtype=query.dtype)
@@ -132,12 +131,29 @@ def _attention(
     return output
 
 
-def _cpu_twin(tensor: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor of the same layout and type, from which torch chooses the algorithm."""
-    if isinstance(tensor, FakeTensor):
+def _algorithm(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+) -> int:
+    """What torch would choose for CPU tensors of these layouts and types."""
+    tensors = (query, key, value, attn_mask)
+    if isinstance(query, FakeTensor):  # torch.compile is tracing
         with unset_fake_temporarily():
-            return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
-    return tensor if tensor.is_cpu else host_of(tensor)
+            hosts = [None if t is None else _like(t) for t in tensors]
+            return torch._fused_sdp_choice(*hosts, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+    hosts = [t if t is None or t.is_cpu else host_of(t) for t in tensors]
+    return torch._fused_sdp_choice(*hosts, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+
+
+def _like(fake: torch.Tensor) -> torch.Tensor:
+    shape, stride = [int(size) for size in fake.shape], [int(step) for step in fake.stride()]
+    return torch.empty_strided(shape, stride, dtype=fake.dtype, device="cpu")
 
 
 def _attention_forward(
