@@ -108,6 +108,7 @@ class _Printer:
                 if line not in done:
                     done.add(line)
                     group.append((line, place))
+        groups[0].sort(key=lambda item: (not item[0].startswith("import "), item[0]))  # theirs is free of effects
         for group in groups:
             if group:
                 self.out.add("")

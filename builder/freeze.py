@@ -273,6 +273,7 @@ class _Freezer:
         self.configs = configs
         self.config = config
         self.known: dict[Key | None, Any] = {}
+        self.inlined: dict[int, bool] = {}  # where a field of an f-string was, and whether a brace took its place
         self.index = 0
 
     def part(self, index: int) -> None:
@@ -442,7 +443,7 @@ class _Freezer:
     def open_branch(self, node: ast.If) -> None:
         """An `if` or `elif` whose test stays."""
         source = self.source
-        self.expression(node.test)
+        self.test(node.test)
         self.block(node.body, False)
         if not self.is_elif(node.orelse):
             if node.orelse:
@@ -524,7 +525,7 @@ class _Freezer:
                 self.block(node.body, False)
                 self.block(node.orelse, False)
             case ast.While():
-                self.expression(node.test)
+                self.test(node.test)
                 self.block(node.body, False)
                 self.block(node.orelse, False)
             case ast.With() | ast.AsyncWith():
@@ -689,6 +690,10 @@ class _Freezer:
                 self.conditional(node)
             case ast.NamedExpr():
                 self.expression(node.value, node)
+            case ast.JoinedStr():
+                for value in node.values:
+                    self.expression(value, node)
+                self.plain_tokens(node)
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
@@ -726,6 +731,8 @@ class _Freezer:
         """Write a value in place of an expression."""
         occurrence = self.module.by_node.get(_root(node if not isinstance(node, ast.Call) else node.func))
         quote = self.quote_around(node)
+        if isinstance(parent, ast.FormattedValue) and self.inline(node, value, parent, quote):
+            return
         text = strings.literal(value, quote)
         if text is None and isinstance(value, float) and not quote:
             text = f'float("{value}")' if not math.isnan(value) else 'float("nan")'
@@ -743,6 +750,37 @@ class _Freezer:
         self.edit(start, end, text)
         self.rewrite.kill(start, end)
         self.rewrite.expressions[node] = tree
+
+    def inline(self, node: ast.expr, value: Any, field: ast.FormattedValue, quote: str) -> bool:
+        """Write a value into the text of an f-string, in place of `{...}`. False where that is not possible."""
+        if field.conversion != -1 or field.format_spec or not isinstance(value, (str, int, float)) or not str(value).isprintable():
+            return False
+        text = str(value)
+        if "\\" in text or quote[0] in text:
+            return False
+        start, end = self.source.start(node), self.source.end(node)
+        while self.text[start] != "{":
+            start -= 1
+        while self.text[end - 1] != "}":
+            end += 1
+        if self.text[start + 1 : self.source.start(node)].strip() or self.text[self.source.end(node) : end - 1].strip():
+            return False  # parentheses, or a label
+        self.edit(start, end, text.replace("{", "{{").replace("}", "}}"))
+        self.rewrite.kill(start, end)
+        self.rewrite.expressions[field] = ast.Constant(text)
+        self.inlined[start] = "{" in text or "}" in text
+        return True
+
+    def plain_tokens(self, node: ast.JoinedStr) -> None:
+        """Take the `f` from strings of which no field is left."""
+        start, end = self.source.start(node), self.source.end(node)
+        fields = strings.fields(self.text, start, end)
+        for begin, stop in strings.tokens(self.text, start, end):
+            inside = [self.text.rindex("{", 0, field.start + 1) for field in fields if begin <= field.start < stop]
+            text = self.text[begin:stop]
+            if inside and all(self.inlined.get(at) is False for at in inside) and "{{" not in text and "}}" not in text:
+                at = begin + text.lower().index("f")
+                self.edit(at, at + 1)
 
     def quote_around(self, node: ast.expr) -> str:
         """The quote of the f-string around an expression, or ""."""
@@ -763,7 +801,14 @@ class _Freezer:
                 self.expression(child, node)
         return False
 
-    def boolean(self, node: ast.BoolOp, parent: ast.AST | None) -> None:
+    def test(self, node: ast.expr) -> None:
+        """An expression of which only the truth counts."""
+        if isinstance(node, ast.BoolOp):
+            self.boolean(node, None, only_truth=True)
+        else:
+            self.expression(node)
+
+    def boolean(self, node: ast.BoolOp, parent: ast.AST | None, only_truth: bool = False) -> None:
         """`config.a and b`: operands that knobs decide go, as far as neither value nor evaluation order changes."""
         decided, value = self.decide(node)
         if decided and isinstance(value, values.PLAIN):
@@ -778,7 +823,7 @@ class _Freezer:
                 kept.append(i)
                 stopped = i + 1 < len(node.values)
                 break
-            if not operand_decided or i + 1 == len(node.values):
+            if not operand_decided or (i + 1 == len(node.values) and not only_truth):
                 kept.append(i)
         if len(kept) < len(node.values):
             self.drop_operands(node, kept, stopped)
@@ -796,7 +841,7 @@ class _Freezer:
             if i not in kept:
                 self.edit(spans[i][0], spans[i + 1][0])
                 self.rewrite.kill(spans[i][0], spans[i + 1][0])
-        if stopped:
+        if stopped or kept[-1] + 1 < len(spans):
             self.edit(spans[kept[-1]][1], high)
             self.rewrite.kill(spans[kept[-1]][1], high)
 
@@ -804,8 +849,9 @@ class _Freezer:
         """`a if config.flag else b` becomes one of the two."""
         decided, value = self.decide(node.test)
         if not decided:
-            for child in (node.body, node.test, node.orelse):
-                self.expression(child, node)
+            self.expression(node.body, node)
+            self.test(node.test)
+            self.expression(node.orelse, node)
             return
         source = self.source
         chosen = node.body if value else node.orelse

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import platform
 import subprocess
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,20 +105,26 @@ def _facts(program: Program, config: Config | None, config_file: Path | None, co
     """The paragraphs of the artifact's docstring behind the entry's own."""
     settings, profile = program.settings, program.settings.profile
     budget = profile.budget
-    facts = [
-        f"Contest: {profile.title}.\nLaunch:  {command}",
-        f"Budget:  {budget.train_seconds:g} s of training; start-up is free up to {budget.startup_allowance_seconds:g} s, to the end of update "
+    paragraphs = [
+        f"Contest: {profile.title}.",
+        f"Launch: {command}",
+        f"Budget: {budget.train_seconds:g} s of training; start-up is free up to {budget.startup_allowance_seconds:g} s, to the end of update "
         f"{budget.startup_updates_excluded}.",
     ]
     for hook in profile.hooks:
         for part in kept.parts:
             if isinstance(part.node, ast.FunctionDef) and part.node.name == hook.name and part.module is program.entry:
                 summary = (ast.get_docstring(part.node) or "").split("\n\n")[0]
-                facts.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}".rstrip(": "))
+                paragraphs.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}".rstrip(": "))
     if config is not None:
         where = f" of {settings.display(config_file)}" if config_file else ""
-        facts.append(f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them.")
-    return facts
+        paragraphs.append(f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them.")
+    wrapped = [text if text.startswith("Launch: ") else _wrap(text) for text in paragraphs]
+    return ["\n".join(wrapped)]
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, 110, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _files(
@@ -128,8 +136,6 @@ def _files(
     command: str,
     counted: dict[str, Kernel],
 ) -> dict[str, bytes]:
-    import hashlib
-
     data = output.text.encode()
     sources = {module.source.name: module.source.sha256 for module in program.modules.values()}
     for path in [settings.path, config_file]:

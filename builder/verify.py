@@ -158,6 +158,8 @@ class Deriver:
             if isinstance(root, ast.Name) and (node, root.id) in rewrite.renamed:
                 return ast.Name(rewrite.renamed[(node, root.id)], node.ctx)
         fields = {field: self.field(node, field, getattr(node, field, None)) for field in node._fields}
+        if isinstance(node, ast.JoinedStr):
+            return _merged(fields["values"])
         if isinstance(node, ast.arguments):
             self.drop_parameters(node, fields)
         if isinstance(node, ast.alias) and (node, fields["asname"] or fields["name"]) in rewrite.renamed:
@@ -186,6 +188,19 @@ class Deriver:
         ]
 
 
+def _merged(values: list[ast.expr]) -> ast.expr:
+    """An f-string of these pieces, neighbouring texts joined; without fields, a plain string."""
+    merged: list[ast.expr] = []
+    for value in values:
+        if isinstance(value, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
+            merged[-1] = ast.Constant(f"{merged[-1].value}{value.value}")
+        else:
+            merged.append(value)
+    if not merged or all(isinstance(value, ast.Constant) for value in merged):
+        return ast.Constant("".join(str(value.value) for value in merged if isinstance(value, ast.Constant)))
+    return ast.JoinedStr(merged)
+
+
 def _difference(derived: Any, found: Any, line: int = 1) -> int:
     """0 when two trees are equal, else the line of the second at which they first differ."""
     line = getattr(found, "lineno", line)
@@ -196,6 +211,8 @@ def _difference(derived: Any, found: Any, line: int = 1) -> int:
     if isinstance(derived, ast.Constant) and derived.kind == "quoted":
         same = isinstance(found, ast.Constant) and ast.unparse(ast.parse(str(found.value), mode="eval").body) == derived.value
         return 0 if same else line
+    if isinstance(found, ast.JoinedStr):
+        found = _merged(found.values)
     if isinstance(derived, ast.AST):
         if type(derived) is not type(found):
             return line
