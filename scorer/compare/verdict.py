@@ -89,5 +89,6 @@ def _what_was_shown(case: Case) -> str:
     assert local is not None  # a missing lane is a finding
     updates = max(len(rank.updates) for rank in local.ranks)
     seen = control.difference(case)
-    agree = f"recipe and artifact agree bit for bit over {updates} updates on {len(local.ranks)} ranks"
+    ranks = "one rank" if len(local.ranks) == 1 else f"{len(local.ranks)} ranks"
+    agree = f"recipe and artifact agree bit for bit over {updates} updates on {ranks}"
     return f"{agree}; the control, changed on purpose, differs first in the {seen}"

@@ -34,15 +34,6 @@ def print_view(view: View, console: Console) -> None:
     console.print(_lanes(view))
     if view.offsets:
         console.print(_offsets(view))
-    differing = [kernel for kernel in view.kernels if not kernel.agree]
-    for kernel in differing:
-        console.print(
-            Text(
-                f"kernel {kernel.kernel}: {kernel.artifact or '0'} launches an update in the artifact, "
-                f"{kernel.local or '?'} in the recipe, {kernel.expected or '?'} expected",
-                style="red",
-            )
-        )
     for finding in (*view.hard, *view.advice):
         console.print(_finding(finding))
 
@@ -102,15 +93,13 @@ def _lanes(view: View) -> Table:
 
 
 def _offsets(view: View) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, title="from the recipe's number to the official one", title_justify="left"
-    )
-    table.add_column("part")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("the way to the official number")
     table.add_column("bpb", justify="right")
     table.add_column("becomes", justify="right")
-    table.add_row(view.offset_start, "", f"{view.offsets[0].start:.5f}")
+    table.add_row(view.offset_start, "", f"{view.offsets[0].start:.6f}")
     for offset in view.offsets:
-        table.add_row(offset.name, f"{offset.part:+.6f}" if offset.part else "0", f"{offset.end:.5f}")
+        table.add_row(offset.name, f"{offset.part:+.6f}" if offset.part else "0", f"{offset.end:.6f}")
     return table
 
 
