@@ -15,7 +15,10 @@ class Source:
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
-        self.tree = ast.parse(artifact.source)
+        try:
+            self.tree = ast.parse(artifact.source)
+        except SyntaxError:  # the import says so, with its line
+            self.tree = ast.Module(body=[], type_ignores=[])
 
     def raise_at(self, code: str, message: str, line: int | None, **fields: Any) -> Finding:
         """A finding of the trusted lane at a line of train.py, with its place in the recipe."""
