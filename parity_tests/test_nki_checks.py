@@ -93,6 +93,11 @@ def group(*steps: str) -> None:
             multiply(dst=made, accumulate={"overwrite": False, "accumulate": True, "automatic": None}[step])
 
 
+def shift(start: int, to: int) -> None:
+    made = tile(4, 6)
+    nisa.tensor_copy(dst=made[:, to : to + 3], src=made[:, start : start + 3])
+
+
 def registers(*commands: Any, **more: Any) -> None:
     for command in commands:
         activate(
@@ -337,6 +342,11 @@ CHECKS: dict[str, Check] = {
         lambda: nisa.tensor_copy(dst=empty(4, 5), src=tile(4, 6)),
         "4 partitions x 6 elements against 4 x 5",
         lambda: nisa.tensor_copy(dst=empty(4, 3, 2), src=tile(4, 6)),
+    ),
+    "tensor_copy onto its own source": Check(
+        lambda: shift(1, 0),
+        "overlaps dst",
+        lambda: (shift(3, 0), shift(0, 0)),
     ),
     "tensor_copy from PSUM by GpSimd": Check(
         lambda: nisa.tensor_copy(dst=empty(4, 6), src=product(4, 6), engine=ENGINE.gpsimd),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import nki
 import nki.isa as nisa
 import nki.language as nl
 import numpy as np
@@ -136,3 +137,48 @@ def test_new_memory_is_poisoned() -> None:
         assert (nl.ndarray((4, 3), dtype=nl.int8)._array == 4).all()
 
     run(body)
+
+
+Region = tuple[slice, ...]
+
+
+def writes_and_reads(seed: int, shape: tuple[int, ...]) -> list[tuple[Region, Region, bool]]:
+    """Random regions: one to write, one to read then, and whether all of the latter has been written by then."""
+    random = np.random.default_rng(seed)
+
+    def region() -> Region:
+        bounds = [np.sort(random.choice(size + 1, 2, replace=False)) for size in shape]
+        return tuple(slice(int(low), int(high)) for low, high in bounds)
+
+    written = np.zeros(shape, bool)
+    steps = []
+    for _ in range(8):
+        write, read = region(), region()
+        written[write] = True
+        steps.append((write, read, bool(written[read].all())))
+    return steps
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("shape", [(4, 6), (3, 2, 5)])
+def test_reads_are_refused_exactly_where_nothing_was_written(seed: int, shape: tuple[int, ...]) -> None:
+    steps = writes_and_reads(seed, shape)
+
+    def body() -> None:
+        target = nl.ndarray(shape, dtype=nl.float32, buffer=nl.private_hbm)
+        source = nl.zeros(shape, nl.float32, buffer=nl.private_hbm)
+        for write, read, allowed in steps:
+            nisa.dma_copy(dst=target[write], src=source[write])
+            if allowed:
+                nisa.dma_copy(dst=source[read], src=target[read])
+            else:
+                with pytest.raises(nki.NkiValidationError, match="uninitialised read"):
+                    nisa.dma_copy(dst=source[read], src=target[read])
+
+    run(body)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (3, 2, 5)])
+def test_the_random_reads_are_of_both_kinds(shape: tuple[int, ...]) -> None:
+    outcomes = [allowed for seed in range(12) for _, _, allowed in writes_and_reads(seed, shape)]
+    assert 10 < sum(outcomes) < len(outcomes) - 10

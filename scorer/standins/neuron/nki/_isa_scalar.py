@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ._alu import activate, operator_of, reduction
 from ._core import Accumulators
-from ._dtypes import float32
 from ._enums import reduce_cmd
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, read_float32, scalar, target, write
+from ._operands import DONE, Instruction, finish, fit, place, read_float32, scalar, target, write
 from ._tensor import NkiTensor
 
 
@@ -36,13 +35,15 @@ def activation(
     values = read_float32(data, "data")
     dst = target(dst)
     fit(dst, values, "data")
-    array = dst._array
-    direct = array.dtype is float32 and array.shape == values.shape
-    result = activate(found, _affine(values, scale, bias), array if direct else None)
-    if result is not array:
-        write(dst, result)
-    elif dst._storage.watched:
-        dst._storage.note_write(dst)
+    spare = values is not data._array
+    if type(scale) is not float or scale != 1.0:
+        factor = scalar(scale, values.shape[0], values.ndim, "scale")
+        values, spare = np.multiply(values, factor, out=values if spare else None), True
+    if bias is not None and (type(bias) is not float or bias != 0.0):
+        shift = scalar(bias, values.shape[0], values.ndim, "bias")
+        values, spare = np.add(values, shift, out=values if spare else None), True
+    result = activate(found, values, place(dst, values, spare))
+    finish(dst, result)
     registers = dst._storage.core.scalar_registers
     if reduce_cmd is _IDLE:
         if reduce_res is not None or reduce_op is not None:
@@ -114,11 +115,3 @@ _IDLE, _RESET, _RESET_REDUCE, _LOAD_REDUCE = (
     reduce_cmd.load_reduce,
 )
 _SCALAR_COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce)
-
-
-def _affine(values: NDArray[np.float32], scale: Any, bias: Any) -> NDArray[np.float32]:
-    if type(scale) is not float or scale != 1.0:
-        values = values * scalar(scale, values.shape[0], values.ndim, "scale")
-    if bias is not None and (type(bias) is not float or bias != 0.0):
-        values = values + scalar(bias, values.shape[0], values.ndim, "bias")
-    return values

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from ._alu import Operator, operator_of
-from ._dtypes import INTEGERS, Array, float32, int32, uint32
+from ._dtypes import INTEGERS, Array, int32, uint32
 from ._enums import choose, engine
 from ._errors import refuse
 from ._operands import (
     DONE,
     Instruction,
-    apply,
     as_float32,
+    finish,
     fit,
     not_both_psum,
     only_sbuf,
+    place,
     read,
     read_float32,
     scalar,
@@ -53,9 +54,10 @@ def tensor_tensor(
     if found.name == "power" or engine is _GPSIMD:
         for operand, value in (("dst", dst), ("data1", data1), ("data2", data2)):
             only_sbuf(value, operand, "GpSimd")
+    spare = left is not data1._array
     if left.shape != right.shape:
         left, right = left.reshape(dst.shape), right.reshape(dst.shape)
-    apply(dst, found.binary, left, right)
+    finish(dst, found.binary(left, right, out=place(dst, left, spare)))
     return DONE
 
 
@@ -85,19 +87,15 @@ def tensor_scalar(
     fit(dst, values, "data")
     if engine is not _UNKNOWN:
         _check_scalar_engine(engine, first, second, dst, data)
-    partitions, rank = values.shape[0], values.ndim
-    left, right, ufunc = _step(values, first, operand0, reverse0, partitions, rank, "0")
+    spare = values is not data._array
     if second is not None:
-        values = as_float32(ufunc(left) if right is None else ufunc(left, right))
-        left, right, ufunc = _step(values, second, operand1, reverse1, partitions, rank, "1")
+        values = as_float32(_step(values, first, operand0, reverse0, "0", values if spare else None))
+        result = _step(values, second, operand1, reverse1, "1", place(dst, values, True))
     elif operand1 is not None:
         refuse("given without op1", "operand1")
-    if right is None or values.shape != dst._array.shape or dst._array.dtype is not float32:
-        write(dst, ufunc(left) if right is None else ufunc(left, right))
     else:
-        ufunc(left, right, out=dst._array)
-        if dst._storage.watched:
-            dst._storage.note_write(dst)
+        result = _step(values, first, operand0, reverse0, "0", place(dst, values, spare))
+    finish(dst, result)
     return DONE
 
 
@@ -121,14 +119,11 @@ def scalar_tensor_tensor(
     not_both_psum(data, operand1, "data, operand1")
     fit(dst, values, "data")
     fit(dst, tile, "operand1")
-    left, right, ufunc = _step(values, first, operand0, reverse0, values.shape[0], values.ndim, "0")
-    values = as_float32(ufunc(left, right))
+    values = as_float32(_step(values, first, operand0, reverse0, "0", None if values is data._array else values))
     if values.shape != tile.shape:
         values, tile = values.reshape(dst.shape), tile.reshape(dst.shape)
-    if reverse1:
-        apply(dst, second.binary, tile, values)
-    else:
-        apply(dst, second.binary, values, tile)
+    left, right = (tile, values) if reverse1 else (values, tile)
+    finish(dst, second.binary(left, right, out=place(dst, values, True)))
     return DONE
 
 
@@ -146,19 +141,18 @@ _ALU_ENGINES = (engine.vector, engine.gpsimd)
 _SCALAR_ENGINE_OPERATORS = {("multiply", "add"), ("multiply", None), ("add", None)}
 
 
-def _step(
-    values: Array, op: Operator, operand: Any, reverse: bool, partitions: int, rank: int, which: str
-) -> tuple[Any, Any, Any]:
-    """Left side, right side (None for a unary operator) and function of one step of tensor_scalar."""
+def _step(values: Array, op: Operator, operand: Any, reverse: bool, which: str, out: Array | None) -> Array:
+    """One step of tensor_scalar, into `out` (may be `values`) or new memory."""
     if op.binary is None:
         if op.unary is None or op.trn3:
             why = "needs Trn3 as an ALU operator" if op.trn3 else "is no ALU operator"
             refuse(f"{op!r} {why}", f"op{which}")
         if operand is not None and not (isinstance(operand, (int, float)) and operand == 0):
             refuse(f"{operand!r}; the unary operator {op!r} takes 0 or None", f"operand{which}")
-        return values, None, op.unary
-    other = scalar(operand, partitions, rank, f"operand{which}")
-    return (other, values, op.binary) if reverse else (values, other, op.binary)
+        return op.unary(values)
+    other = scalar(operand, values.shape[0], values.ndim, f"operand{which}")
+    result: Array = op.binary(other, values, out=out) if reverse else op.binary(values, other, out=out)
+    return result
 
 
 def _exact(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> bool:

@@ -85,15 +85,22 @@ def write(dst: NkiTensor, values: Array) -> None:
         dst._storage.note_write(dst)
 
 
-def apply(dst: NkiTensor, ufunc: Any, *operands: Any) -> None:
-    """Writes `ufunc(*operands)`, straight into `dst` if that is fp32 and of the same shape."""
+def place(dst: NkiTensor, values: Float, spare: bool) -> Float | None:
+    """Where a last step over operands of the shape of `values` may put its result: `dst` itself if it is fp32 and has
+    that shape, else `values` if that is `spare` memory (a copy of ours), else None: new memory.
+    """
     array = dst._array
-    if array.dtype is float32 and array.shape == operands[0].shape:
-        ufunc(*operands, out=array)
-        if dst._storage.watched:
-            dst._storage.note_write(dst)
-    else:
-        write(dst, ufunc(*operands))
+    if array.dtype is float32 and array.shape == values.shape:
+        return array
+    return values if spare else None
+
+
+def finish(dst: NkiTensor, result: Array) -> None:
+    """Writes `result` to `dst`, unless `place` had it computed there."""
+    if result is not dst._array:
+        write(dst, result)
+    elif dst._storage.watched:
+        dst._storage.note_write(dst)
 
 
 def as_float32(values: Array) -> Float:
