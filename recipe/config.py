@@ -86,6 +86,11 @@ class Config:
         return self.width // self.heads
 
     @property
+    def mlp_width(self) -> int:
+        """Hidden width of the MLP."""
+        return self.mlp_ratio * self.width
+
+    @property
     def tokens_per_update(self) -> int:
         """Tokens that all ranks together see in one update."""
         return self.world_size * self.micro_batches * self.batch_size * self.seq_len

@@ -23,6 +23,6 @@ def training_batches(config: Config, device: torch.device) -> Iterator[tuple[Ten
             f"set vocab_size to {tokenizer.get_vocab_size()}"
         )
     batches: Iterator[tuple[Tensor, Tensor, dict[str, int]]] = prepare.make_dataloader(
-        tokenizer, config.batch_size, config.seq_len, "train", device
+        tokenizer, batch_size=config.batch_size, seq_len=config.seq_len, split="train", device=device
     )
     return batches

@@ -21,9 +21,9 @@ def evaluate(config: Config, model: nn.Module, device: torch.device) -> dict[str
         result: dict[str, Any] = prepare.evaluate_bpb(
             model,
             prepare.ensure_tokenizer(),
-            config.eval_batch_size,
-            config.eval_seq_len,
-            device,
+            batch_size=config.eval_batch_size,
+            seq_len=config.eval_seq_len,
+            device=device,
             split=config.eval_split,
             max_tokens=config.eval_tokens,
         )

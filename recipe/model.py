@@ -19,7 +19,9 @@ from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, TorchSo
 
 def activation_dtype(config: Config, device: torch.device) -> torch.dtype:
     """The dtype of activations on a device: always fp32 on a CPU, where products in bf16 are many times slower."""
-    if device.type == "cpu" or config.dtype == "float32":
+    if device.type == "cpu":
+        return torch.float32
+    if config.dtype == "float32":
         return torch.float32
     return torch.bfloat16
 
@@ -34,10 +36,10 @@ class GPT(nn.Module):
         self.head_dim = config.head_dim
         self.rotary_base = config.rotary_base
         self.softcap = config.logit_softcap
-        self.embed = nn.Embedding(config.vocab_size, config.width)
+        self.embed = nn.Embedding(num_embeddings=config.vocab_size, embedding_dim=config.width)
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.depth)])
         self.norm = make_norm(config)
-        self.head = Linear(config.width, config.vocab_size)
+        self.head = Linear(in_features=config.width, out_features=config.vocab_size)
         self.loss = make_loss(config)
 
     def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
@@ -101,10 +103,10 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = config.heads
         self.head_dim = config.head_dim
-        self.query = Linear(config.width, config.width)
-        self.key = Linear(config.width, config.width)
-        self.value = Linear(config.width, config.width)
-        self.out = Linear(config.width, config.width)
+        self.query = Linear(in_features=config.width, out_features=config.width)
+        self.key = Linear(in_features=config.width, out_features=config.width)
+        self.value = Linear(in_features=config.width, out_features=config.width)
+        self.out = Linear(in_features=config.width, out_features=config.width)
         self.rotary_norm = make_rotary_norm(config)
         self.core = make_attention_core(config)
 
@@ -142,9 +144,9 @@ class MLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.up = Linear(config.width, config.mlp_ratio * config.width)
+        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
         self.activation = make_activation(config)
-        self.down = Linear(config.mlp_ratio * config.width, config.width)
+        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
@@ -166,15 +168,15 @@ class Linear(nn.Linear):
 def make_norm(config: Config) -> NkiRMSNorm | TorchRMSNorm:
     """The RMSNorm that the configuration names."""
     if config.norm == "nki":
-        return NkiRMSNorm(config.width, config.norm_eps, config.lnc)
-    return TorchRMSNorm(config.width, config.norm_eps)
+        return NkiRMSNorm(width=config.width, eps=config.norm_eps, lnc=config.lnc)
+    return TorchRMSNorm(width=config.width, eps=config.norm_eps)
 
 
 def make_rotary_norm(config: Config) -> NkiRotaryQKNorm | TorchRotaryQKNorm:
     """The rotary embedding and QK norm that the configuration names."""
     if config.rotary == "nki":
-        return NkiRotaryQKNorm(config.norm_eps, config.lnc)
-    return TorchRotaryQKNorm(config.norm_eps)
+        return NkiRotaryQKNorm(eps=config.norm_eps, lnc=config.lnc)
+    return TorchRotaryQKNorm(eps=config.norm_eps)
 
 
 def make_attention_core(config: Config) -> FusedAttention | ExplicitAttention:
@@ -187,12 +189,12 @@ def make_attention_core(config: Config) -> FusedAttention | ExplicitAttention:
 def make_activation(config: Config) -> NkiReLUSquared | TorchReLUSquared:
     """The ReLU squared that the configuration names."""
     if config.mlp == "nki":
-        return NkiReLUSquared(config.lnc)
+        return NkiReLUSquared(lnc=config.lnc)
     return TorchReLUSquared()
 
 
 def make_loss(config: Config) -> NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
     """The loss that the configuration names."""
     if config.loss == "nki":
-        return NkiSoftcapCrossEntropy(config.logit_softcap, config.lnc)
-    return TorchSoftcapCrossEntropy(config.logit_softcap)
+        return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
+    return TorchSoftcapCrossEntropy(cap=config.logit_softcap)

@@ -59,8 +59,10 @@ class ChargedClock:
 
 def learning_rate_multiplier(config: Config, progress: float) -> float:
     """Linear warm-up, flat, linear cool-down over `progress` in 0 to 1."""
-    if progress < config.warmup_fraction:
-        return config.warmup_start + (1.0 - config.warmup_start) * progress / config.warmup_fraction
-    if progress > 1.0 - config.cooldown_fraction:
-        return config.cooldown_end + (1.0 - config.cooldown_end) * (1.0 - progress) / config.cooldown_fraction
+    warmup, start = config.warmup_fraction, config.warmup_start
+    cooldown, end = config.cooldown_fraction, config.cooldown_end
+    if progress < warmup:
+        return start + (1.0 - start) * progress / warmup
+    if progress > 1.0 - cooldown:
+        return end + (1.0 - end) * (1.0 - progress) / cooldown
     return 1.0

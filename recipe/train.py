@@ -118,8 +118,10 @@ def backward(config: Config, model: GPT, batches: Iterator[tuple[Tensor, Tensor,
     for _ in range(config.micro_batches):
         inputs, targets, state = next(batches)
         loss = model(inputs, targets)
-        (loss / config.micro_batches).backward()
-        total += loss.item() / config.micro_batches
+        if config.micro_batches > 1:
+            loss = loss / config.micro_batches
+        loss.backward()
+        total += loss.item()
         epoch = state["epoch"]
     return total, epoch
 
