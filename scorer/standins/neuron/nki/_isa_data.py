@@ -213,7 +213,7 @@ def _dma_source(src: Any, dst: Any) -> np.ndarray[Any, Any]:
 
 
 def _check_overlap(src: NkiTensor, dst: NkiTensor) -> None:
-    """Refuses a copy within a tile whose sides overlap but walk it differently: the engine reads ahead of its writes."""
+    """Refuses a copy within a tile whose sides overlap but differ: the engine reads ahead of what it writes."""
     if (src._offset, src.shape, src.strides) != (dst._offset, dst.shape, dst.strides) and np.shares_memory(
         src._array, dst._array
     ):
