@@ -1,7 +1,7 @@
 """A stand-in for ``torch_neuronx``: on import, ``torch.device("neuron")`` is real to the program, on CPU memory.
 
-Factory functions, copies, views, autograd, optimizers, generators, checkpoints, the process group and the compile backend named "neuron", and
-NKI kernels work as they do on a device. `STAND_IN` tells it from Amazon's package.
+Factory functions, copies, views, autograd, optimizers, generators, checkpoints, the process group and the compile
+backend named "neuron", and NKI kernels work as they do on a device. `STAND_IN` tells it from Amazon's package.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _TORCH = (2, 13)
 
 if tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2]) != _TORCH:
     raise ImportError(
-        f"the torch_neuronx stand-in registers its device through interfaces of torch {_TORCH[0]}.{_TORCH[1]}, and found torch {torch.__version__}: "
-        f"install torch {_TORCH[0]}.{_TORCH[1]}, or Amazon's torch_neuronx"
+        f"the torch_neuronx stand-in registers its device through interfaces of torch {_TORCH[0]}.{_TORCH[1]}, "
+        f"and found torch {torch.__version__}: install torch {_TORCH[0]}.{_TORCH[1]}, or Amazon's torch_neuronx"
     )
 
 import nki  # noqa: E402
 
 if not getattr(nki, "STAND_IN", False):
     raise ImportError(
-        f"the torch_neuronx stand-in runs kernels of the nki stand-in, and found {nki.__file__}: put the directory that holds "
-        "this package first on PYTHONPATH, or install Amazon's torch_neuronx beside Amazon's nki"
+        f"the torch_neuronx stand-in runs kernels of the nki stand-in, and found {nki.__file__}: put the directory "
+        "that holds this package first on PYTHONPATH, or install Amazon's torch_neuronx beside Amazon's nki"
     )
 
 from . import device  # noqa: E402

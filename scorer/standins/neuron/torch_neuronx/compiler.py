@@ -1,7 +1,7 @@
 """The compile backend "neuron": dynamo traces, the traced graph runs operator by operator on the device.
 
-What a program observes of compiling is here: where a graph breaks, what recompiles, what tracing refuses. No code is generated, so a compiled
-function gives the eager function's bits.
+What a program observes of compiling is here: where a graph breaks, what recompiles, what tracing refuses. No code is
+generated, so a compiled function gives the eager function's bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def compile_graph(
 ) -> Callable[..., Any]:
     """Compile one graph. As on the device, ``dynamic=True`` is refused and `mode` changes nothing."""
     if not torch._dynamo.config.assume_static_by_default:
-        raise RuntimeError('torch.compile(backend="neuron", dynamic=True): the device compiles for fixed shapes; drop dynamic=True')
+        raise RuntimeError(
+            'torch.compile(backend="neuron", dynamic=True): the device compiles for fixed shapes; drop dynamic=True'
+        )
     graphs.append(sum(node.op in ("call_function", "call_method", "call_module") for node in graph.graph.nodes))
     return graph.forward
 

@@ -1,4 +1,4 @@
-"""Operators that make neuron tensors from nothing, move bytes to and from the device, or point a tensor at a storage."""
+"""Operators that make tensors from nothing, move bytes to and from the device, or point a tensor at a storage."""
 
 from __future__ import annotations
 

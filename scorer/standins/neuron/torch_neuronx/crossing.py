@@ -1,4 +1,4 @@
-"""Arguments and results of operators, from the device to the host and back, and the rule that one operator sees one device."""
+"""Arguments and results of operators, from the device to the host and back: one operator sees one device."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import ProcessGroup, Store
 
-from .memory import host_of
+from .memory import DEVICE_TYPE, host_of
 
-# Operations of a process group, and the gloo method that carries each out.
+# Operations of a process group, each with the gloo method that carries it out.
 _OPERATIONS = {
     "allreduce": "allreduce",
     "allreduce_coalesced": "allreduce_coalesced",
@@ -35,19 +35,26 @@ _OPERATIONS = {
 }
 
 
+def register() -> None:
+    """Make ``dist.init_process_group("neuron")`` known, for neuron and CPU tensors."""
+    for name, method in _OPERATIONS.items():
+        setattr(NeuronProcessGroup, name, _through_gloo(name, method))
+    dist.Backend.register_backend("neuron", NeuronProcessGroup, devices=[DEVICE_TYPE, "cpu"])
+
+
 class NeuronProcessGroup(ProcessGroup):
-    """A process group for neuron and CPU tensors. Results land in the tensors' own memory, so gloo's work handles are its handles."""
+    """A process group over gloo. Results land in the tensors' own memory, so gloo's work handles are its handles."""
 
     def __init__(self, store: Store, rank: int, size: int, timeout: timedelta) -> None:
-        super().__init__(rank, size)
-        self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+        super().__init__(rank, size)  # type: ignore[call-arg]  # torch's stub lacks this constructor
+        self._gloo: Any = dist.ProcessGroupGloo(store, rank, size, timeout)
 
     def getBackendName(self) -> str:  # noqa: N802 (torch calls it by this name)
         """The backend's name."""
         return "neuron"
 
-    def barrier(self, opts: dist.BarrierOptions | None = None) -> dist.Work:
-        """Wait for every rank."""
+    def barrier(self, opts: Any = None) -> Any:
+        """Wait for every rank. Gloo knows nothing of the device that `opts` names."""
         plain = dist.BarrierOptions()
         if opts is not None:
             plain.timeout = opts.timeout
@@ -63,18 +70,9 @@ def _through_gloo(name: str, method: str) -> Any:
     return operation
 
 
-for _name, _method in _OPERATIONS.items():
-    setattr(NeuronProcessGroup, _name, _through_gloo(_name, _method))
-
-
 def _hosts(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value if value.is_cpu else host_of(value)
     if isinstance(value, list | tuple):
         return [_hosts(one) for one in value]
     return value
-
-
-def register() -> None:
-    """Make ``dist.init_process_group("neuron")`` known."""
-    dist.Backend.register_backend("neuron", NeuronProcessGroup, devices=["neuron", "cpu"])

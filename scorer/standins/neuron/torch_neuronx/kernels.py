@@ -17,7 +17,7 @@ from .memory import DEVICE_TYPE, host_of, on_device
 
 
 def wrap_nki(kernel: nki.Kernel) -> WrappedKernel:
-    """`kernel`, made by ``nki.jit``, as a function of neuron tensors; ``wrap_nki(kernel)[lnc]`` launches on `lnc` cores."""
+    """`kernel`, made by ``nki.jit``, as a function of neuron tensors; ``wrap_nki(kernel)[lnc]`` runs on `lnc` cores."""
     return WrappedKernel(kernel)
 
 
@@ -35,8 +35,8 @@ class WrappedKernel:
         for place, value in [*enumerate(args), *kwargs.items()]:
             if isinstance(value, torch.Tensor) and value.device.type != DEVICE_TYPE:
                 raise TypeError(
-                    f"kernel {self.kernel.__name__}: argument {place} is a tensor on {value.device}; kernels take tensors "
-                    f"on {DEVICE_TYPE}: move it with .to({DEVICE_TYPE!r})"
+                    f"kernel {self.kernel.__name__}: argument {place} is a tensor on {value.device}; "
+                    f"kernels take tensors on {DEVICE_TYPE}: move it with .to({DEVICE_TYPE!r})"
                 )
         return self.kernel(*args, **kwargs)
 
@@ -44,8 +44,8 @@ class WrappedKernel:
 def nki_op(name: str, *, mutates_args: str | Iterable[str]) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: a fully typed function that launches kernels becomes the custom operator `name` ("namespace::name").
 
-    `mutates_args` names the arguments that it writes in place (empty: none). Shapes for ``torch.compile`` come from running
-    the function on ones. The operator has ``register_autograd`` as in ``torch.library``.
+    `mutates_args` names the arguments that it writes in place (empty: none). Shapes for ``torch.compile`` come from
+    running the function on ones. The operator has ``register_autograd`` as in ``torch.library``.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Device memory: a neuron tensor is a plain ``torch.Tensor`` on the device "neuron" whose bytes lie in a CPU tensor, its host.
+"""Device memory: a neuron tensor is a plain ``torch.Tensor`` whose bytes lie in a CPU tensor, its host.
 
 A neuron tensor has an ordinary storage of the device (address and size of the host's bytes), so views, aliasing checks,
 ``.data``, parameters, autograd and serialization are torch's own code at work. The storage's Python object, which torch
@@ -84,7 +84,7 @@ def on_storage(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tenso
     return place(_new_tensor((0,), like.dtype), storage, like.storage_offset(), like.shape, like.stride())
 
 
-def place(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int, shape: Any, stride: Any) -> torch.Tensor:
+def place(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: Any, shape: Any, stride: Any) -> torch.Tensor:
     """Let the neuron tensor `tensor` lie in the device storage `storage`, with this offset, shape and strides."""
     _set._op_dk(_CPU, tensor, storage, offset, shape, stride)
     return tensor

@@ -63,11 +63,13 @@ class NeuronModule:
 
     def initial_seed(self) -> int:
         """The seed in use."""
-        return randomness.default.initial_seed()
+        seed: int = randomness.default.initial_seed()
+        return seed
 
     def get_rng_state(self, device: Any = "neuron") -> torch.Tensor:
         """The state of the device's generator, a CPU byte tensor."""
-        return randomness.default.get_state()
+        state: torch.Tensor = randomness.default.get_state()
+        return state
 
     def set_rng_state(self, new_state: torch.Tensor, device: Any = "neuron") -> None:
         """Put the device's generator into `new_state`."""

@@ -1,4 +1,4 @@
-"""Operators of the device: each operator with a CPU kernel gets a neuron kernel that runs the former on the host memory.
+"""Operators of the device: each operator with a CPU kernel gets a neuron kernel that runs the former on host memory.
 
 What torch composes out of other operators stays torch's own composition. An operator without a CPU kernel has no neuron
 kernel either: torch then raises NotImplementedError with the operator's name.
@@ -12,65 +12,76 @@ from typing import Any
 
 import torch
 
-from . import creation, indexing, products, randomness
+from . import attention, creation, indexing, products, randomness
 from .crossing import crossed, follow, fresh, returned
 from .memory import fresh_host_of, on_device, on_storage
+from .registration import implement, overload
 
-KEY = "PrivateUse1"
 _CPU = torch._C.DispatchKey.CPU
-_libraries: list[torch.library.Library] = []  # the kernels are unregistered when their Library is collected
 
 # Views: torch's CPU kernel computes sizes and strides only, and keeps the tensor's storage and device.
-VIEWS = ("as_strided", "view", "view.dtype", "_reshape_alias", "unfold", "set_.source_Tensor")
-VIEWS += ("set_.source_Storage_storage_offset",)
+VIEWS = [
+    "as_strided",
+    "view",
+    "view.dtype",
+    "_reshape_alias",
+    "unfold",
+    "set_.source_Storage_storage_offset",
+    "set_.source_Tensor",
+]
 
 # Compositions of torch that would cross to the host many times for what is one call there, with the same bits.
-WHOLE = (
-    "sum mean mean.dim stack repeat rsub.Scalar rsub.Tensor masked_fill.Scalar masked_fill.Tensor "
-    "logsumexp embedding full_like select_backward slice_backward _unsafe_view"
-).split()
+WHOLE = {
+    "sum",
+    "mean",
+    "mean.dim",
+    "stack",
+    "repeat",
+    "rsub.Scalar",
+    "rsub.Tensor",
+    "masked_fill.Scalar",
+    "masked_fill.Tensor",
+    "logsumexp",
+    "embedding",
+    "full_like",
+    "select_backward",
+    "slice_backward",
+    "_unsafe_view",
+}
 
-# Operators that make or take tensors without plain memory: the device has none.
-NOT_STRIDED = ("sparse", "mkldnn", "quantize", "quantized", "nested", "_fbgemm", "coo", "csr", "_pack_padded", "jagged")
+# Words in the names of operators that make or take tensors without plain memory: the device has none.
+NOT_STRIDED = ("sparse", "mkldnn", "quantize", "nested", "fbgemm", "coo", "csr", "_pack_padded", "jagged")
 
 
 def register() -> None:
     """Register every operator of the device."""
-    library = torch.library.Library("aten", "IMPL")
-    _libraries.append(library)
-    written_out = {**creation.kernels(), **indexing.kernels(), **products.kernels(), "resize_": _resize_}
-    for name, kernel in written_out.items():
-        library.impl(name, kernel, KEY)
-    for name in VIEWS:
-        library.impl(name, functools.partial(overload(name)._op_dk, _CPU), KEY)
-    done = {*written_out, *VIEWS}
+    kernels: dict[str, Callable[..., Any]] = {
+        **creation.kernels(),
+        **indexing.kernels(),
+        **products.kernels(),
+        **attention.kernels(),
+        "resize_": _resize_,
+        **{name: functools.partial(overload(name)._op_dk, _CPU) for name in VIEWS},
+    }
     for qualified in torch._C._dispatch_get_all_op_names():
         namespace, _, name = qualified.partition("::")
-        if namespace != "aten" or name in done or any(word in name for word in NOT_STRIDED):
-            continue
-        cpu = torch._C._dispatch_has_kernel_for_dispatch_key(qualified, "CPU")
-        if cpu or name in WHOLE or name.startswith("_foreach_"):
-            library.impl(name, kernel_of(overload(name)), KEY)
-    products.register_attention(_libraries)
+        if namespace == "aten" and name not in kernels and _runs_on_host(qualified, name):
+            kernels[name] = kernel_of(overload(name))
+    implement(kernels)
+    attention.register()
 
 
-def overload(name: str) -> torch._ops.OpOverload:
-    """The operator "packet.overload" of aten."""
-    packet, _, variant = name.partition(".")
-    operator: torch._ops.OpOverload = getattr(getattr(torch.ops.aten, packet), variant or "default")
-    return operator
+def _runs_on_host(qualified: str, name: str) -> bool:
+    if any(word in name for word in NOT_STRIDED):
+        return False
+    has_cpu_kernel: bool = torch._C._dispatch_has_kernel_for_dispatch_key(qualified, "CPU")
+    return has_cpu_kernel or name in WHOLE or name.startswith("_foreach_")
 
 
 def kernel_of(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """The neuron kernel of `operator`: the two crossings around its CPU kernel, in the plainest form its schema permits."""
+    """The neuron kernel of `operator`: the crossings around its CPU kernel, in the plainest form its schema permits."""
     schema = operator._schema
-    compute: Callable[..., Any] = products.rounded_once(operator)
-    if compute is operator:
-        compute = _with_numbers(operator)
-    if any(argument.name == "generator" for argument in schema.arguments):
-        compute = randomness.with_device_generator(operator)
-    elif torch.Tag.nondeterministic_seeded in operator.tags:
-        compute = randomness.with_device_state(operator)
+    compute = _compute(operator)
     if any(argument.is_out for argument in schema.arguments):
         return _with_outs(compute, operator)
     results = [result.alias_info for result in schema.returns]
@@ -84,29 +95,15 @@ def kernel_of(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     return _any(compute, operator)
 
 
-def _with_numbers(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """`operator`, also where torch hands the kernel a bare number for a tensor, which only some operators accept from Python."""
-    arguments = operator._schema.arguments
-    names = [argument.name for argument in arguments if str(argument.type) == "Tensor" and not argument.is_out]
-    places = [i for i, argument in enumerate(arguments) if argument.name in names]
-    if len(names) < 2 or torch._C._should_allow_numbers_as_tensors(operator._schema.name.removeprefix("aten::")):
-        return operator
-
-    def compute(*args: Any, **kwargs: Any) -> Any:
-        given = [args[i] for i in places if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
-        if all(isinstance(value, torch.Tensor) for value in given):
-            return operator(*args, **kwargs)
-        beside = next(value for value in given if isinstance(value, torch.Tensor))
-        whole = [_as_tensor(value, beside) if i in places else value for i, value in enumerate(args)]
-        return operator(*whole, **{k: _as_tensor(v, beside) if k in names else v for k, v in kwargs.items()})
-
-    return compute
-
-
-def _as_tensor(value: Any, beside: torch.Tensor) -> Any:
-    if isinstance(value, bool | int | float | complex):
-        return torch.scalar_tensor(value, dtype=torch.result_type(beside, value), device="cpu")
-    return value
+def _compute(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """What a kernel calls with hosts for tensors."""
+    if any(argument.name == "generator" for argument in operator._schema.arguments):
+        return randomness.with_device_generator(operator)
+    if torch.Tag.nondeterministic_seeded in operator.tags:
+        return randomness.with_device_state(operator)
+    if products.is_product(operator):
+        return products.rounded_once(operator)
+    return _with_numbers(operator)
 
 
 def _functional(compute: Callable[..., Any], operator: torch._ops.OpOverload) -> Callable[..., Any]:
@@ -163,6 +160,31 @@ def _with_outs(compute: Callable[..., Any], operator: torch._ops.OpOverload) -> 
         return given[outs[0]] if len(outs) == 1 else tuple(given[name] for name in outs)
 
     return kernel
+
+
+def _with_numbers(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """`operator`, also where torch hands the kernel a number for a tensor, which few operators take from Python."""
+    arguments = operator._schema.arguments
+    names = [argument.name for argument in arguments if str(argument.type) == "Tensor" and not argument.is_out]
+    places = [i for i, argument in enumerate(arguments) if argument.name in names]
+    if len(names) < 2 or torch._C._should_allow_numbers_as_tensors(operator._schema.name.removeprefix("aten::")):
+        return operator
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        given = [args[i] for i in places if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+        if all(isinstance(value, torch.Tensor) for value in given):
+            return operator(*args, **kwargs)
+        beside = next(value for value in given if isinstance(value, torch.Tensor))
+        whole = [_as_tensor(value, beside) if i in places else value for i, value in enumerate(args)]
+        return operator(*whole, **{k: _as_tensor(v, beside) if k in names else v for k, v in kwargs.items()})
+
+    return compute
+
+
+def _as_tensor(value: Any, beside: torch.Tensor) -> Any:
+    if isinstance(value, bool | int | float | complex):
+        return torch.scalar_tensor(value, dtype=torch.result_type(beside, value), device="cpu")
+    return value
 
 
 def _resize_(self: torch.Tensor, size: Any, memory_format: torch.memory_format | None = None) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Random numbers of the device: generators of its own with the CPU's algorithm, so one seed gives the same numbers on both."""
+"""Random numbers of the device: generators of its own, with the CPU's algorithm: one seed, one stream on both."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import torch
 
 from .memory import DEVICE_TYPE
 
-_TorchGenerator = torch._C.Generator
-_device_generators: weakref.WeakValueDictionary[int, NeuronGenerator] = weakref.WeakValueDictionary()
+_TorchGenerator: Any = torch._C.Generator
+_device_generators: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
-class NeuronGenerator(torch._C.Generator):
+class NeuronGenerator(_TorchGenerator):  # type: ignore[misc]  # torch's class is known at run time only
     """A generator whose device is neuron."""
 
     def __init__(self) -> None:
-        _device_generators[self._cdata] = self  # the handle is all that an operator sees of its generator
+        _device_generators[self._cdata] = self  # an operator sees no more of its generator than this handle
 
     @property
     def device(self) -> torch.device:
@@ -32,20 +32,20 @@ class _AnyGenerator(type):
 
 
 class Generator(metaclass=_AnyGenerator):
-    """``torch.Generator``, which a Python backend cannot teach its device otherwise."""
+    """``torch.Generator``, which a Python backend cannot teach a device otherwise."""
 
-    def __new__(cls, device: Any = "cpu") -> torch._C.Generator:  # type: ignore[misc]
+    def __new__(cls, device: Any = "cpu") -> Any:
         """A new generator of `device`."""
         return NeuronGenerator() if torch.device(device).type == DEVICE_TYPE else _TorchGenerator(device)
 
 
-default = NeuronGenerator()
+default: Any = NeuronGenerator()
 """The device's default generator; ``torch.manual_seed`` seeds it too."""
 
 
 def register() -> None:
     """Let ``torch.Generator(device="neuron")`` make generators of the device."""
-    torch.Generator = Generator  # type: ignore[misc,assignment]
+    torch.Generator = Generator  # type: ignore[misc]
 
 
 def with_device_generator(operator: torch._ops.OpOverload) -> Callable[..., Any]:
@@ -61,7 +61,7 @@ def with_device_generator(operator: torch._ops.OpOverload) -> Callable[..., Any]
     return compute
 
 
-def _checked(generator: torch._C.Generator | None) -> torch._C.Generator:
+def _checked(generator: Any) -> Any:
     if generator is None:
         return default
     if generator._cdata not in _device_generators:
@@ -70,7 +70,7 @@ def _checked(generator: torch._C.Generator | None) -> torch._C.Generator:
 
 
 def with_device_state(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """`operator`, which takes no generator, drawing from the device's one: it takes the place of the CPU's for the call."""
+    """`operator`, which takes no generator, drawing from the device's: its state stands in for the CPU's meanwhile."""
 
     def compute(*args: Any, **kwargs: Any) -> Any:
         host = torch.default_generator
