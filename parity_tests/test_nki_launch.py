@@ -359,3 +359,29 @@ def test_jit_refuses_what_nki_removed() -> None:
         nki.jit(platform_target="trn2")
     with pytest.raises(nki.NkiValidationError, match="does not know"):
         nki.jit(fast=True)
+
+
+@pytest.mark.parametrize("op", ["exp", "tanh", "square", "rsqrt", "log"])
+@pytest.mark.parametrize("columns", [1, 7, 129])
+def test_a_row_does_not_depend_on_the_rows_beside_it(op: str, columns: int) -> None:
+    """A model's logits may not depend on the batch: neither vector loops nor sums may see where a row lies."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        xt = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+        tt = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=xt, src=x)
+        nisa.activation_reduce(dst=xt, op=getattr(nl, op), data=xt, reduce_op=nl.add, reduce_res=tt)
+        nisa.dma_copy(dst=out, src=xt)
+        nisa.dma_copy(dst=total, src=tt)
+        return out, total
+
+    x = numbers(128, columns, low=0.5)
+    out, total = kernel(x)
+    for first, last in ((0, 1), (5, 38), (127, 128)):
+        part, part_total = kernel(x[first:last].copy())
+        assert same_bits(part, out[first:last])
+        assert same_bits(part_total, total[first:last])
+    assert not same_bits(out[0:1], out[1:2])

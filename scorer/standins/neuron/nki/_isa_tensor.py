@@ -42,7 +42,7 @@ def nc_matmul(
     data = _input(moving, "moving")
     dst = _product_target(dst)
     if is_transpose:
-        refuse("transposing through nc_matmul is not in the stand-in yet; use nc_transpose", "is_transpose")
+        refuse("transposing through nc_matmul is not in the stand-in; use nc_transpose", "is_transpose")
     if accumulate is not None and not isinstance(accumulate, bool):
         refuse(f"{accumulate!r}, expected True, False or None", "accumulate")
     if perf_mode is matmul_perf_mode.double_row:
@@ -107,7 +107,7 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
             "data",
         )
     if source.dtype in FP8 and dst._storage.buffer is Buffer.psum:
-        refuse("fp8 comes out in 16-bit containers, which the stand-in does not have yet; transpose bf16", "data")
+        refuse("fp8 comes out in 16-bit containers, which the stand-in does not have; transpose bf16", "data")
     write(dst, source.reshape(partitions, free).T)
     return DONE
 

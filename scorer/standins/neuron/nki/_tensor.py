@@ -153,7 +153,7 @@ class NkiTensor:
         """The view at one position of a dimension, which is removed (on chip: not dimension 0)."""
         dim = self._dim(dim)
         if isinstance(index, NkiTensor):
-            refuse("selecting by a run-time value is not in the stand-in yet; pass an int", "index")
+            refuse("selecting by a run-time value is not in the stand-in; pass an int", "index")
         self._keep_partition(dim)
         return self[(*[slice(None)] * dim, index)]
 
@@ -264,7 +264,7 @@ class NkiTensor:
         """
         if scalar_offset is not None or vector_offset is not None or indirect_dim != 0:
             refuse(
-                "run-time offsets are not in the stand-in yet",
+                "run-time offsets are not in the stand-in",
                 "scalar_offset" if vector_offset is None else "vector_offset",
             )
         element = self.dtype if dtype is None else as_dtype(dtype)
@@ -289,7 +289,7 @@ class NkiTensor:
 
     def vector_select(self, dim: int, offsets: NkiTensor) -> NoReturn:
         """Rows chosen by a tensor of indices."""
-        refuse("run-time offsets are not in the stand-in yet", "offsets")
+        refuse("run-time offsets are not in the stand-in", "offsets")
 
     def indirect(self, index: Any, num_elem: int | None = None) -> NoReturn:
         """On-chip gather of Trn3."""
