@@ -23,7 +23,6 @@ _CPU = torch._C.DispatchKey.CPU
 VIEWS = [
     "as_strided",
     "view",
-    "view.dtype",
     "_reshape_alias",
     "unfold",
     "set_.source_Storage_storage_offset",
