@@ -16,6 +16,7 @@ from scorer.report.view import FindingView, View, finding_view
 from scorer.room.receipts import Receipt
 
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+_EVIDENCE_LINES = 4
 _SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
 
 
@@ -106,5 +107,13 @@ def _offsets(view: View) -> Table:
 def _finding(finding: FindingView) -> Group:
     detail = Text(f"{finding.title}. ", style="bold")
     detail.append(finding.remedy, style="not bold")
-    evidence = [Text(f"{name}: {value}", style="dim") for name, value in finding.evidence]
+    evidence = [Text(f"{name}: {_short(value)}", style="dim") for name, value in finding.evidence]
     return Group(_line(finding), Padding(Group(*evidence, detail), (0, 0, 1, 4)))
+
+
+def _short(value: str) -> str:
+    """The first lines of a long list; the page shows all of it."""
+    lines = value.splitlines()
+    kept = lines[:_EVIDENCE_LINES]
+    more = [f"and {len(lines) - len(kept)} more"] if len(lines) > len(kept) else []
+    return "\n  ".join(["", *kept, *more]) if len(lines) > 1 else value

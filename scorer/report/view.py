@@ -32,6 +32,7 @@ LANES = (Lane.LOCAL, Lane.ARTIFACT, Lane.TRUSTED, Lane.CONTROL, Lane.REHEARSAL)
 """Display order of lanes."""
 
 _LOG_LINES = 15
+_LINE = 100
 _ABSOLUTE = re.compile(r"(?<![\w./~>-])/(?:[^\s:;,'\"=/]+/)*([^\s:;,'\"=/]+)/?")
 
 
@@ -293,14 +294,15 @@ def finding_view(found: Finding) -> FindingView:
 
 
 def _text(value: Any) -> str:
-    """A value of the evidence on one line."""
+    """A value of the evidence: on one line, or a long list on one line each."""
     match value:
         case str():
             return value
         case Mapping():
             return ", ".join(f"{name}: {_text(value[name])}" for name in sorted(value, key=str))
         case Sequence():
-            return ", ".join(map(_text, value))
+            items = [_text(item) for item in value]
+            return (", " if sum(map(len, items)) <= _LINE else "\n").join(items)
         case _:
             return str(value)
 
@@ -461,7 +463,7 @@ def _span(counts: tuple[int, ...]) -> str:
 def _operators(
     artifact: Artifact, local: Receipt | None, candidate: Receipt | None
 ) -> tuple[tuple[OperatorView, ...], int]:
-    """Operators whose counts differ, and how many were compared."""
+    """Operators whose counts differ, the largest change first, and how many were compared."""
     if local is None or candidate is None:
         return (), 0
     left, right = _census(local), _census(candidate)
@@ -472,6 +474,7 @@ def _operators(
         if counts[0] != counts[1]:
             place = artifact.place_of((here and here.site) or (there and there.site) or None)
             differing.append(OperatorView(key[0], key[1], counts[0], counts[1], str(place or "")))
+    differing.sort(key=lambda row: (-abs(row.artifact - row.local), row.operator, row.signature))
     return tuple(differing), len(left.keys() | right.keys())
 
 
