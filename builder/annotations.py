@@ -24,7 +24,13 @@ def every(node: ast.AST) -> list[ast.expr]:
 def _walk(node: ast.AST, local: bool) -> Iterator[tuple[ast.expr, bool]]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+            arguments = [
+                *node.args.posonlyargs,
+                *node.args.args,
+                *node.args.kwonlyargs,
+                node.args.vararg,
+                node.args.kwarg,
+            ]
             yield from ((a.annotation, False) for a in arguments if a is not None and a.annotation is not None)
             if node.returns is not None:
                 yield node.returns, False

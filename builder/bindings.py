@@ -115,7 +115,7 @@ class Bindings:
     def member(self, module: str, name: str) -> Meaning:
         """What `module.name` means: a variable of the module first, then a submodule."""
         meaning = self.variable(self.modules[module], name)
-        if meaning is None:
+        if meaning is None or isinstance(meaning, Missing):
             submodule = f"{module}.{name}"
             return InPackage(submodule) if submodule in self.modules else Missing(module, name)
         return meaning
@@ -187,5 +187,9 @@ def _declared(module: Module) -> list[str] | None:
     for statement in module.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple()):
-                return [item.value for item in statement.value.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+                return [
+                    item.value
+                    for item in statement.value.elts
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str)
+                ]
     return None

@@ -25,11 +25,25 @@ def _application() -> None:
 
 @app.command("produce")
 def produce_command(
-    config: Annotated[Path | None, typer.Option("--config", help="YAML file with the knobs' values, e.g. recipe/configs/embedded.yaml.")] = None,
-    settings: Annotated[Path | None, typer.Option("--settings", help="Build settings; default: build.yaml beside the config's directory.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One knob, over the config file. May be repeated.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to.")] = None,
-    check: Annotated[Path | None, typer.Option("--check", metavar="DIR", help="Write nothing: say whether DIR is what the sources build today.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="YAML file with the knobs' values, e.g. recipe/configs/embedded.yaml."),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--settings", help="Build settings; default: build.yaml beside the config's directory."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="One knob, over the config file. May be repeated."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to.")
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check", metavar="DIR", help="Write nothing: say whether DIR is what the sources build today."),
+    ] = None,
 ) -> None:
     """Build train.py, launch-command.txt, manifest.json and train.py.map.
 
@@ -108,12 +122,20 @@ def _show(build: Build, output: Path) -> None:
             table.add_row(name, "unknown" if kernel.launches is None else str(kernel.launches), kernel.place)
         console.print(table)
     share = 100 * build.size / build.size_limit
-    console.print(f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}", soft_wrap=True)
+    console.print(
+        f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}",
+        soft_wrap=True,
+    )
     console.print(f"launch: {build.launch}", soft_wrap=True, markup=False)
 
 
 @app.command()
-def where(place: Annotated[str, typer.Argument(metavar="DIR_OR_FILE:LINE", help="A line of an artifact's train.py, e.g. build/artifact:120.")]) -> None:
+def where(
+    place: Annotated[
+        str,
+        typer.Argument(metavar="DIR_OR_FILE:LINE", help="A line of an artifact's train.py, e.g. build/artifact:120."),
+    ],
+) -> None:
     """Say which line of the recipe a line of an artifact came from."""
     name, _, number = place.rpartition(":")
     path = Path(name or ".")

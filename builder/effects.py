@@ -26,7 +26,18 @@ PURE_CALLS = frozenset(
 )
 PURE_MODULES = ("math.",)
 # Base classes whose subclassing registers nothing, by dotted name or prefix.
-PURE_BASES = ("abc.", "collections.", "enum.", "typing.", "torch.nn.", "torch.autograd.", "torch.optim.", "torch.utils.data.", "string.", "threading.")
+PURE_BASES = (
+    "abc.",
+    "collections.",
+    "enum.",
+    "typing.",
+    "torch.nn.",
+    "torch.autograd.",
+    "torch.optim.",
+    "torch.utils.data.",
+    "string.",
+    "threading.",
+)
 # Modules that do something when they are imported (register a device, a backend, an operator).
 IMPORT_EFFECTS = frozenset({"torch_neuronx", "readline", "faulthandler"})
 
@@ -49,11 +60,18 @@ class Effects:
             case ast.Assign():
                 return not (all(map(_binds_names, node.targets)) and self.pure(node.value, module))
             case ast.AnnAssign():
-                return not (isinstance(node.target, ast.Name) and (node.value is None or self.pure(node.value, module)) and self.pure_annotation(node.annotation, module))
+                return not (
+                    isinstance(node.target, ast.Name)
+                    and (node.value is None or self.pure(node.value, module))
+                    and self.pure_annotation(node.annotation, module)
+                )
             case ast.Expr():
                 return not self.pure(node.value, module)
             case ast.If():
-                return not (self.pure(node.test, module) and not any(self.statement(n, module) for n in (*node.body, *node.orelse)))
+                return not (
+                    self.pure(node.test, module)
+                    and not any(self.statement(n, module) for n in (*node.body, *node.orelse))
+                )
             case ast.Import() | ast.ImportFrom() | ast.Pass():
                 return False
             case _ if type(node).__name__ == "TypeAlias":
@@ -67,12 +85,16 @@ class Effects:
 
     def pure_annotation(self, node: ast.expr, module: Module) -> bool:
         """An annotation has no effect unless it is evaluated and calls something."""
-        return "annotations" in module.future or not any(isinstance(child, (ast.Call, ast.NamedExpr)) for child in ast.walk(node))
+        return "annotations" in module.future or not any(
+            isinstance(child, (ast.Call, ast.NamedExpr)) for child in ast.walk(node)
+        )
 
     def pure_class(self, node: ast.ClassDef, module: Module) -> bool:
         if not all(self.pure(decorator, module) for decorator in node.decorator_list):
             return False
-        if any(keyword.arg != "metaclass" or self.path(keyword.value, module) != "abc.ABCMeta" for keyword in node.keywords):
+        if any(
+            keyword.arg != "metaclass" or self.path(keyword.value, module) != "abc.ABCMeta" for keyword in node.keywords
+        ):
             return False
         if not all(self.pure_base(base, module) for base in node.bases):
             return False

@@ -1,6 +1,6 @@
 """Phase 5, print: the artifact's text, from real source, and for every line of it the place that it came from.
 
-    docstring | from __future__ | imports from outside | one section per module, in the order in which Python would run them
+docstring | from __future__ | imports from outside | one section per module, in the order in which Python would run them
 """
 
 from __future__ import annotations
@@ -42,13 +42,17 @@ class Output:
         return "\n".join(self.lines) + "\n"
 
 
-def emit(program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker, facts: list[str]) -> Output:
+def emit(
+    program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker, facts: list[str]
+) -> Output:
     """Print the artifact. `facts` are the paragraphs of its docstring behind the entry's own."""
     return _Printer(program, kept, names, rewrites, shaker).run(facts)
 
 
 class _Printer:
-    def __init__(self, program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker) -> None:
+    def __init__(
+        self, program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker
+    ) -> None:
         self.program = program
         self.kept = kept
         self.names = names
@@ -88,7 +92,12 @@ class _Printer:
         done: set[str] = set()
         wanted = [(found, outside) for outside, imports in self.kept.outside.items() for found in imports]
         wanted += [(found, None) for found in self.kept.bare]
-        order = {id(found): i for i, part in enumerate(self.shaker.linker.order) for found in part.module.imports if found.part == part.index}
+        order = {
+            id(found): i
+            for i, part in enumerate(self.shaker.linker.order)
+            for found in part.module.imports
+            if found.part == part.index
+        }
         for found, outside in sorted(wanted, key=lambda pair: order[id(pair[0])]):
             if found in self.late:
                 continue
@@ -104,7 +113,7 @@ class _Printer:
                 if member not in members[module]:
                     members[module].append(member)
             else:
-                line = "import " + self.member(found, outside)
+                line = "import " + self.member(found, outside) + (self.comment_behind(found) if outside is None else "")
                 if line not in done:
                     done.add(line)
                     group.append((line, place))
@@ -123,6 +132,13 @@ class _Printer:
         if final == plain and not (found.alias.asname and "." in name):
             return name
         return f"{name} as {final}"
+
+    def comment_behind(self, found: Import) -> str:
+        """The comment on the line of an import that is there for its effect: it says which."""
+        source = self.shaker.home(found).source
+        end = source.end(found.statement)
+        comment = source.text[end : source.line_end(end)].strip()
+        return f"  {comment}" if comment.startswith("#") else ""
 
     def place(self, found: Import) -> Place:
         module = self.shaker.home(found)
@@ -167,6 +183,9 @@ class _Printer:
         self.out.add("")
         self.out.add("")
         self.out.add(f"# ==== {module.source.name}{' (continued)' if again else ''} ====", (module.source.name, 1))
+        if not again:
+            for line in _licence(module):
+                self.out.add(module.source.line_text(line), (module.source.name, line))
         docstring = ast.get_docstring(module.tree)
         if docstring and module is not self.program.entry and not again:
             for i, line in enumerate(docstring.split("\n")):
@@ -176,7 +195,11 @@ class _Printer:
         """An import that must not run before the statements above it."""
         outside = next((o for o, imports in self.kept.outside.items() if found in imports), None)
         member = self.member(found, outside)
-        text = f"from {module_of(found)} import {member}" if isinstance(found.statement, ast.ImportFrom) else f"import {member}"
+        text = (
+            f"from {module_of(found)} import {member}"
+            if isinstance(found.statement, ast.ImportFrom)
+            else f"import {member}"
+        )
         self.out.add(text, self.place(found))
 
     def renderer(self, module: Module) -> Renderer:
@@ -191,13 +214,15 @@ class _Printer:
         comments = head.split("\n")[:-1] if head else []
         line = source.line(part.head)
         places: list[Place] = [(name, line + i) for i in range(len(comments))]
-        while comments and (not comments[0].strip() if fresh else SKIPPED_COMMENT.match(comments[0]) and line == 1):
+        shown = _licence(part.module) if line == 1 else []
+        while comments and (
+            (fresh and not comments[0].strip())
+            or (line == 1 and SKIPPED_COMMENT.match(comments[0]))
+            or places[0] in [(name, i) for i in shown]
+        ):
             comments.pop(0)
             places.pop(0)
         if fresh:
-            while comments and SKIPPED_COMMENT.match(comments[0]):
-                comments.pop(0)
-                places.pop(0)
             is_definition = isinstance(part.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
             for _ in range(2 if is_definition and not comments else 1):
                 self.out.add("")
@@ -222,7 +247,10 @@ class _Printer:
         for variable, second in self.names.aliases.items():
             if self.shaker.bindings.definition(variable) is part.node and variable.module == part.module.name:
                 place = (part.module.source.name, part.line)
-                self.out.add(f"{second} = {self.names.final[variable]}", place)
+                first = self.names.final[variable]
+                self.out.add("")
+                self.out.add("")
+                self.out.add(f"{second} = {first}  # for where another `{first}` hides it", place)
 
     def quote_annotations(self, module: Module) -> None:
         """Annotations that were strings under `from __future__ import annotations` are written as strings."""
@@ -234,6 +262,19 @@ class _Printer:
                     if not rewrite.is_dead(start):
                         rewrite.edits.append(Edit(start, end, (Quote(start, end),)))
                         rewrite.quoted.add(node)
+
+
+def _licence(module: Module) -> list[int]:
+    """Lines of the comment block at the very top of a file, when it belongs to the file and not to a statement."""
+    source = module.source
+    line = 1
+    while line <= source.lines and source.line_text(line).startswith("#"):
+        line += 1
+    first = module.tree.body[0] if module.tree.body else None
+    at_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.lineno == line
+    if line <= source.lines and source.line_text(line).strip() and not at_docstring:
+        return []
+    return [i for i in range(1, line) if not SKIPPED_COMMENT.match(source.line_text(i))]
 
 
 def _tidy(lines: list[Line]) -> list[Line]:
@@ -260,7 +301,11 @@ def _from_import(module: str, members: list[str]) -> list[str]:
     line = f"from {module} import {', '.join(members)}"
     if len(line) <= WIDTH:
         return [line]
-    return [f"from {module} import (", *textwrap.wrap(", ".join(members) + ",", WIDTH - 4, initial_indent="    ", subsequent_indent="    "), ")"]
+    return [
+        f"from {module} import (",
+        *textwrap.wrap(", ".join(members) + ",", WIDTH - 4, initial_indent="    ", subsequent_indent="    "),
+        ")",
+    ]
 
 
 def module_of(found: Import) -> str:

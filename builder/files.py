@@ -22,7 +22,13 @@ def write_directory(directory: Path, files: dict[str, bytes]) -> None:
     foreign = sorted(p.name for p in directory.iterdir() if p.name not in NAMES) if directory.is_dir() else []
     if foreign or (directory.exists() and not directory.is_dir()):
         what = f"holds {foreign[0]!r}" if foreign else "is a file"
-        raise refuse("BLD002", directory.name, 0, f"the output directory {what}", "name a new directory, or one that an earlier build made")
+        raise refuse(
+            "BLD002",
+            directory.name,
+            0,
+            f"the output directory {what}",
+            "name a new directory, or one that an earlier build made",
+        )
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         staged = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
@@ -56,4 +62,10 @@ def write_directory(directory: Path, files: dict[str, bytes]) -> None:
 
 
 def _unwritable(directory: Path, error: OSError) -> Exception:
-    return refuse("BLD002", directory.name, 0, f"the output directory cannot be written: {error.strerror}", "free the disk or name another directory")
+    return refuse(
+        "BLD002",
+        directory.name,
+        0,
+        f"the output directory cannot be written: {error.strerror}",
+        "free the disk or name another directory",
+    )

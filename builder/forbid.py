@@ -16,11 +16,23 @@ from scorer.contest import Profile
 
 BUILTINS = {
     "__import__": ("BLD012", "imports by a name computed at run time", "write an import statement"),
-    "exec": ("BLD020", "runs code from a string", "write the code itself: source that is a string can be neither read nor jitted"),
+    "exec": (
+        "BLD020",
+        "runs code from a string",
+        "write the code itself: source that is a string can be neither read nor jitted",
+    ),
     "eval": ("BLD020", "runs code from a string", "write the expression itself"),
     "compile": ("BLD020", "compiles code from a string", "write the code itself"),
-    "globals": ("BLD025", "reads the module's names as a dictionary, which in one file holds every module's", "name what you need"),
-    "__file__": ("BLD023", "is the path of another file in the artifact", "pass paths in, or put the data into the code"),
+    "globals": (
+        "BLD025",
+        "reads the module's names as a dictionary, which in one file holds every module's",
+        "name what you need",
+    ),
+    "__file__": (
+        "BLD023",
+        "is the path of another file in the artifact",
+        "pass paths in, or put the data into the code",
+    ),
     "__path__": ("BLD023", "does not exist in the artifact", "pass paths in, or put the data into the code"),
     "__spec__": ("BLD023", "is not the module's own in the artifact", "do without it"),
     "__loader__": ("BLD023", "is not the module's own in the artifact", "do without it"),
@@ -32,9 +44,21 @@ OUTSIDE = {
     "importlib": ("BLD012", "imports by a name computed at run time", "write an import statement"),
     "runpy": ("BLD012", "runs a module by name", "write an import statement"),
     "pkgutil": ("BLD012", "looks modules up at run time", "write import statements"),
-    "sys.modules": ("BLD014", "reaches modules by name; the artifact has none but itself", "call the function by its own name"),
-    "sys.argv": ("BLD022", "reads the command line; the artifact is launched by the bare command", "make it a field of the config"),
-    "argparse": ("BLD022", "reads the command line; the artifact is launched by the bare command", "make the options fields of the config"),
+    "sys.modules": (
+        "BLD014",
+        "reaches modules by name; the artifact has none but itself",
+        "call the function by its own name",
+    ),
+    "sys.argv": (
+        "BLD022",
+        "reads the command line; the artifact is launched by the bare command",
+        "make it a field of the config",
+    ),
+    "argparse": (
+        "BLD022",
+        "reads the command line; the artifact is launched by the bare command",
+        "make the options fields of the config",
+    ),
     "os.environb": ("BLD021", "reads the environment", "make it a field of the config"),
     "os.putenv": ("BLD021", "sets an environment variable", "make it part of the launch command, or drop it"),
     "os.unsetenv": ("BLD021", "removes an environment variable", "drop it"),
@@ -104,20 +128,34 @@ class _Part:
                     return []
                 message = f"reads the environment variable {name}"
                 remedy = "make it a field of the config; the launcher's own variables may be read"
-                return [self.module.problem(occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}")]
+                return [
+                    self.module.problem(
+                        occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}"
+                    )
+                ]
         message = "uses the environment in another way than reading one variable by its literal name"
-        return [self.module.problem(occurrence.start, "BLD021", message, "put what it sets into the launch command or the config")]
+        return [
+            self.module.problem(
+                occurrence.start, "BLD021", message, "put what it sets into the launch command or the config"
+            )
+        ]
 
     def imports(self) -> list[Problem]:
         found: list[Problem] = []
         rewrite = self.linker.rewrites[self.module.name]
         for item in self.module.imports:
-            if item.part != self.part.index or rewrite.is_dead(self.module.source.start(item.statement)) and not self.is_looked_through(item.statement):
+            if (
+                item.part != self.part.index
+                or rewrite.is_dead(self.module.source.start(item.statement))
+                and not self.is_looked_through(item.statement)
+            ):
                 continue
             start = self.module.source.start(item.statement)
             if item.guarded:
                 message = f"an import of `{item.alias.name}` that may fail and be passed over"
-                remedy = "import it plainly, and let the config say which implementation runs: a fallback is never silent"
+                remedy = (
+                    "import it plainly, and let the config say which implementation runs: a fallback is never silent"
+                )
                 found.append(self.module.problem(start, "BLD015", message, remedy))
             if isinstance(item.target, External) and not item.direct:
                 found += self.available(item.target.module, start, self.module)
@@ -151,13 +189,19 @@ def available(profile: Profile, name: str, start: int, module: Module) -> list[P
 def _variable_read(node: ast.AST, occurrence: Occurrence) -> str | None:
     """The name in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when `occurrence` is its root."""
     match node:
-        case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=str(name))) if _ends_at(value, occurrence):
+        case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=str(name))) if _ends_at(
+            value, occurrence
+        ):
             return name
-        case ast.Call(func=ast.Attribute(attr="get" | "getenv") as func, args=[ast.Constant(value=str(name)), *_]) if _ends_at(func, occurrence):
+        case ast.Call(func=ast.Attribute(attr="get" | "getenv") as func, args=[ast.Constant(value=str(name)), *_]) if (
+            _ends_at(func, occurrence)
+        ):
             return name
         case ast.Call(func=ast.Name() as func, args=[ast.Constant(value=str(name)), *_]) if _ends_at(func, occurrence):
             return name
-        case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[right]) if _ends_at(right, occurrence):
+        case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[right]) if (
+            _ends_at(right, occurrence)
+        ):
             return name
     return None
 

@@ -69,7 +69,11 @@ class _Configs:
             for occurrence in module.scope.occurrences:
                 if occurrence.kind == "parameter":
                     self.parameter(module, occurrence)
-                elif occurrence.kind == "definition" and occurrence.scope.kind == "class" and isinstance(occurrence.node, FunctionNode):
+                elif (
+                    occurrence.kind == "definition"
+                    and occurrence.scope.kind == "class"
+                    and isinstance(occurrence.node, FunctionNode)
+                ):
                     self.methods.setdefault(occurrence.name, []).append(occurrence.node)
         for module in self.program.modules.values():
             self.variables(module)
@@ -123,7 +127,12 @@ class _Configs:
             changed = False
             for key, sources in assigned.items():
                 scope, name = key
-                if key not in self.names and sources and len(sources) == len(scope.bound[name]) and all(self.is_config(module, s) for s in sources):
+                if (
+                    key not in self.names
+                    and sources
+                    and len(sources) == len(scope.bound[name])
+                    and all(self.is_config(module, s) for s in sources)
+                ):
                     self.names.add(key)
                     changed = True
 
@@ -145,7 +154,11 @@ class _Configs:
             if local is not None:
                 return [(local, 0)]
             reference = self.bindings.of(module, occurrence)
-            if reference is not None and reference.attributes == len(occurrence.attributes) and isinstance(reference.meaning, Variable):
+            if (
+                reference is not None
+                and reference.attributes == len(occurrence.attributes)
+                and isinstance(reference.meaning, Variable)
+            ):
                 definition = self.bindings.definition(reference.meaning)
                 if isinstance(definition, FunctionNode):
                     return [(definition, 0)]
@@ -209,7 +222,12 @@ def _assignments(node: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
 def _local_definition(occurrence: Occurrence) -> ast.AST | None:
     home = occurrence.home()
     bound = home.bound.get(occurrence.name, [])
-    if home.kind == "function" and len(bound) == 1 and isinstance(bound[0].node, FunctionNode) and not occurrence.attributes:
+    if (
+        home.kind == "function"
+        and len(bound) == 1
+        and isinstance(bound[0].node, FunctionNode)
+        and not occurrence.attributes
+    ):
         return bound[0].node
     return None
 
@@ -264,7 +282,9 @@ class _Folder(values.Evaluator):
 class _Freezer:
     """Walks one module's parts and writes decisions into its Rewrite."""
 
-    def __init__(self, module: Module, rewrite: Rewrite, bindings: Bindings, configs: _Configs, config: Config | None) -> None:
+    def __init__(
+        self, module: Module, rewrite: Rewrite, bindings: Bindings, configs: _Configs, config: Config | None
+    ) -> None:
         self.module = module
         self.source = module.source
         self.text = module.source.text
@@ -311,7 +331,10 @@ class _Freezer:
     def is_config_assignment(self, node: ast.stmt) -> bool:
         """`config = load_config(...)` and the like: gone from the artifact."""
         match node:
-            case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target, value=ast.expr()):
+            case (
+                ast.Assign(targets=[ast.Name() as target])
+                | ast.AnnAssign(target=ast.Name() as target, value=ast.expr())
+            ):
                 occurrence = self.module.by_node[target]
                 return (occurrence.home(), occurrence.name) in self.configs.names
             case ast.Expr():
@@ -357,7 +380,10 @@ class _Freezer:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             return False
         occurrences = [self.module.by_node.get(alias) for alias in node.names]
-        return all(o is not None and o.home().kind == "function" and self.bindings.is_looked_through(self.module, o) for o in occurrences)
+        return all(
+            o is not None and o.home().kind == "function" and self.bindings.is_looked_through(self.module, o)
+            for o in occurrences
+        )
 
     def ends(self, body: list[ast.stmt] | None) -> bool:
         """Whether nothing after this block is reached, knobs considered."""
@@ -438,7 +464,9 @@ class _Freezer:
             node = chosen[0]  # type: ignore[assignment]
 
     def is_elif(self, body: list[ast.stmt]) -> bool:
-        return len(body) == 1 and isinstance(body[0], ast.If) and self.text.startswith("elif", self.source.start(body[0]))
+        return (
+            len(body) == 1 and isinstance(body[0], ast.If) and self.text.startswith("elif", self.source.start(body[0]))
+        )
 
     def open_branch(self, node: ast.If) -> None:
         """An `if` or `elif` whose test stays."""
@@ -591,43 +619,65 @@ class _Freezer:
         for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
             items.append((argument, source.start(argument), source.end(default or argument), default))
         if arguments.kwarg:
-            items.append((arguments.kwarg, self.text.rindex("**", 0, source.start(arguments.kwarg)), source.end(arguments.kwarg), None))
+            items.append(
+                (
+                    arguments.kwarg,
+                    self.text.rindex("**", 0, source.start(arguments.kwarg)),
+                    source.end(arguments.kwarg),
+                    None,
+                )
+            )
         gone = [isinstance(item, ast.arg) and item.arg in taken for item, *_ in items]
         for item, start, _, default in items:
             if isinstance(item, ast.arg) and item.arg in taken:
                 self.rewrite.removed.add(item)
                 if default is not None:
-                    self.problem(start, "BLD030", f"the config parameter `{item.arg}` has a default", "take the default away, and pass the config at every call")
+                    self.problem(
+                        start,
+                        "BLD030",
+                        f"the config parameter `{item.arg}` has a default",
+                        "take the default away, and pass the config at every call",
+                    )
         names = [item for item, *_ in items]
         if "/" in names and all(gone[: names.index("/")]):
             gone[names.index("/")] = True
-        if "*" in names and all(isinstance(n, ast.arg) and (gone[i] or n is arguments.kwarg) for i, n in enumerate(names) if i > names.index("*")):
+        if "*" in names and all(
+            isinstance(n, ast.arg) and (gone[i] or n is arguments.kwarg)
+            for i, n in enumerate(names)
+            if i > names.index("*")
+        ):
             gone[names.index("*")] = True
-        self.remove_items([(start, end) for _, start, end, _ in items], gone)
+        opening = self.source.skip_back(items[0][1], 0)
+        closing = self.source.skip_on(items[-1][2], len(self.text))
+        if self.text[closing] == ",":
+            closing = self.source.skip_on(closing + 1, len(self.text))
+        self.remove_items([(start, end) for _, start, end, _ in items], gone, opening, closing)
 
-    def remove_items(self, items: list[tuple[int, int]], gone: list[bool]) -> None:
-        """Take items out of a comma-separated list: up to the next item, or for the last ones from the item before."""
-        kept = [i for i, is_gone in enumerate(gone) if not is_gone]
+    def remove_items(self, items: list[tuple[int, int]], gone: list[bool], opening: int, closing: int) -> None:
+        """Take items out of a comma-separated list between `opening` and `closing` (the offsets inside of its parentheses)."""
+        if all(gone):
+            self.edit(opening, closing)
+            self.rewrite.kill(opening, closing)
+            return
         for i, is_gone in enumerate(gone):
-            if not is_gone:
-                continue
-            start, end = items[i]
-            if any(k > i for k in kept):
-                self.edit(start, items[i + 1][0])
-                self.rewrite.kill(start, items[i + 1][0])
-            elif kept:
-                self.edit(items[i - 1][1], end)
-                self.rewrite.kill(items[i - 1][1], end)
-            else:
-                stop = items[i + 1][0] if i + 1 < len(items) else self.behind_comma(end)
-                self.edit(start, stop)
-                self.rewrite.kill(start, stop)
+            if is_gone:
+                start, end = self.item_extent(items, gone, i)
+                self.edit(start, end)
+                self.rewrite.kill(start, end)
 
-    def behind_comma(self, end: int) -> int:
-        at = end
-        while self.text[at] in " \t\n":
-            at += 1
-        return at + 1 if self.text[at] == "," else end
+    def item_extent(self, items: list[tuple[int, int]], gone: list[bool], i: int) -> tuple[int, int]:
+        """What goes with an item: its lines when it has them for itself, else up to the next item or from the one before."""
+        source, (start, end) = self.source, items[i]
+        line_end = source.line_end(end)
+        before, behind = (
+            self.text[source.line_start(start) : start],
+            self.text[end:line_end].lstrip().removeprefix(",").lstrip(),
+        )
+        if not before.strip() and (not behind or behind.startswith("#")) and line_end < len(self.text):
+            return source.line_start(start), line_end + 1
+        if any(not is_gone for is_gone in gone[i:]):
+            return start, items[i + 1][0]
+        return items[i - 1][1], end
 
     def check_names(self) -> None:
         """Folding must not turn a local name into a global one, nor a generator into a function."""
@@ -635,13 +685,20 @@ class _Freezer:
         occurrences = self.module.by_part.get(self.index, [])
         bound: dict[Key, list[bool]] = {}
         for occurrence in occurrences:
-            if occurrence.kind in ("store", "definition", "import", "delete") and occurrence.home() is not self.module.scope:
+            if (
+                occurrence.kind in ("store", "definition", "import", "delete")
+                and occurrence.home() is not self.module.scope
+            ):
                 bound.setdefault((occurrence.home(), occurrence.name), []).append(dead(occurrence.start))
-        lost = {key for key, all_dead in bound.items() if all(all_dead) and not any(o.kind == "parameter" for o in key[0].bound[key[1]])}
+        lost = {
+            key
+            for key, all_dead in bound.items()
+            if all(all_dead) and not any(o.kind == "parameter" for o in key[0].bound[key[1]])
+        }
         for occurrence in occurrences if lost else []:
             if occurrence.kind == "load" and not dead(occurrence.start):
                 key = (occurrence.home(), occurrence.name)
-                if key in lost and key not in self.configs.names:
+                if key in lost and key not in self.configs.names and self.bindings.of(self.module, occurrence) is None:
                     self.problem(
                         occurrence.start,
                         "BLD031",
@@ -654,8 +711,17 @@ class _Freezer:
         for scope in {occurrence.scope for occurrence in self.module.by_part.get(self.index, [])}:
             if scope.kind == "function":
                 yields = [self.source.start(node) for node in _yields(scope.node)]
-                if yields and all(map(self.rewrite.is_dead, yields)) and not self.rewrite.is_dead(self.source.start(scope.node)):  # type: ignore[arg-type]
-                    self.problem(scope.node, "BLD031", "a generator whose every `yield` is folded away", "write two functions and choose one")
+                if (
+                    yields
+                    and all(map(self.rewrite.is_dead, yields))
+                    and not self.rewrite.is_dead(self.source.start(scope.node))
+                ):  # type: ignore[arg-type]
+                    self.problem(
+                        scope.node,
+                        "BLD031",
+                        "a generator whose every `yield` is folded away",
+                        "write two functions and choose one",
+                    )
 
     # Expressions
 
@@ -679,7 +745,12 @@ class _Freezer:
                 assert self.config
                 self.literal(node, {name: knob.value for name, knob in self.config.knobs.items()}, parent)
             case ast.Name() | ast.Call() if self.is_config(node):
-                self.problem(node, "BLD030", f"the config is used as a value: `{self.text[self.source.start(node) : self.source.end(node)]}`", HOW)
+                self.problem(
+                    node,
+                    "BLD030",
+                    f"the config is used as a value: `{self.text[self.source.start(node) : self.source.end(node)]}`",
+                    HOW,
+                )
             case ast.Call():
                 self.call(node)
             case ast.Compare():
@@ -723,7 +794,9 @@ class _Freezer:
             self.problem(node, "BLD030", message, "compute it where it is used, from the fields")
             return
         if not isinstance(node.ctx, ast.Load):
-            self.problem(node, "BLD030", f"the config's `{node.attr}` is assigned", "a config is frozen; use a local variable")
+            self.problem(
+                node, "BLD030", f"the config's `{node.attr}` is assigned", "a config is frozen; use a local variable"
+            )
             return
         self.literal(node, value, parent)
 
@@ -737,13 +810,24 @@ class _Freezer:
         if text is None and isinstance(value, float) and not quote:
             text = f'float("{value}")' if not math.isnan(value) else 'float("nan")'
         if text is None or (occurrence is not None and occurrence.debug):
-            self.problem(node, "BLD032", f"the value {value!r} cannot be written inside this f-string", "assign it to a local variable first")
+            self.problem(
+                node,
+                "BLD032",
+                f"the value {value!r} cannot be written inside this f-string",
+                "assign it to a local variable first",
+            )
             return
         start, end = self.source.start(node), self.source.end(node)
         tree = ast.parse(text, mode="eval").body
-        if isinstance(parent, TIGHT) and text.startswith("-"):
-            text = f"({text})"
-        elif isinstance(parent, (ast.Attribute, ast.Subscript)) and (text.startswith("-") or text.isdigit()):
+        negative = text.startswith("-")
+        enclosed = self.text[start - 1 : start] == "(" and self.text[end : end + 1] == ")"
+        tight = (
+            isinstance(parent, TIGHT)
+            and negative
+            or isinstance(parent, (ast.Attribute, ast.Subscript))
+            and (negative or text.isdigit())
+        )
+        if tight and not enclosed:
             text = f"({text})"
         if text.startswith("{") and self.text[start - 1 : start] == "{":
             text = f" {text}"  # `{{` is a brace in an f-string
@@ -753,7 +837,12 @@ class _Freezer:
 
     def inline(self, node: ast.expr, value: Any, field: ast.FormattedValue, quote: str) -> bool:
         """Write a value into the text of an f-string, in place of `{...}`. False where that is not possible."""
-        if field.conversion != -1 or field.format_spec or not isinstance(value, (str, int, float)) or not str(value).isprintable():
+        if (
+            field.conversion != -1
+            or field.format_spec
+            or not isinstance(value, (str, int, float))
+            or not str(value).isprintable()
+        ):
             return False
         text = str(value)
         if "\\" in text or quote[0] in text:
@@ -881,7 +970,11 @@ class _Freezer:
     def pass_config(self, node: ast.Call, passed: list[ast.expr | ast.keyword]) -> None:
         """Take config arguments out of a call, when every function it may run has a config parameter there."""
         callees = self.configs.callees(self.module, node)
-        fits = bool(callees) and not any(isinstance(a, ast.Starred) for a in node.args) and not any(k.arg is None for k in node.keywords)
+        fits = (
+            bool(callees)
+            and not any(isinstance(a, ast.Starred) for a in node.args)
+            and not any(k.arg is None for k in node.keywords)
+        )
         for callee, bound in callees:
             wanted = self.configs.takers.get(callee, set())
             assert isinstance(callee, FunctionNode)
@@ -896,7 +989,9 @@ class _Freezer:
             fits = fits and given == wanted
         if not fits:
             called = self.text[self.source.start(node.func) : self.source.end(node.func)]
-            message = f"the config is passed to `{called}`, which has no parameter annotated with the config class there"
+            message = (
+                f"the config is passed to `{called}`, which has no parameter annotated with the config class there"
+            )
             self.problem(passed[0], "BLD030", message, HOW)
             return
         arguments = sorted([*node.args, *node.keywords], key=self.source.start)
@@ -907,7 +1002,7 @@ class _Freezer:
             start, end = self.source.start(argument), self.source.end(argument)
             opening = self.text.index("(", low) + 1
             spans.append(self.source.grow(start, end, opening, high - 1))
-        self.remove_items(spans, [a in passed for a in arguments])
+        self.remove_items(spans, [a in passed for a in arguments], self.text.index("(", low) + 1, high - 1)
 
 
 def _yields(function: ast.AST) -> list[Any]:

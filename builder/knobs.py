@@ -53,7 +53,11 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
     if settings.config is None:
         if config_file or sets:
             given = "--config" if config_file else "--set"
-            raise settings.refuse("entry", f"{given} is given, but the settings name no config class", "add `config: package.config:Config`")
+            raise settings.refuse(
+                "entry",
+                f"{given} is given, but the settings name no config class",
+                "add `config: package.config:Config`",
+            )
         return None
     module, node = _find_class(program)
     fields, properties, check = _members(module, node)
@@ -85,7 +89,9 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
         else:
             where = settings.display(config_file) if config_file else module.source.name
             message = f"knob `{name}` ({module.source.name}:{line}) has no value"
-            problems.append(Problem(where, 0 if config_file else line, "BLD005", message, f"add a line `{name}: VALUE`"))
+            problems.append(
+                Problem(where, 0 if config_file else line, "BLD005", message, f"add a line `{name}: VALUE`")
+            )
     if problems:
         raise BuildError(problems)
     return _derive(module, node, knobs, properties, check)
@@ -115,7 +121,9 @@ def _members(module: Module, node: ast.ClassDef) -> Members:
     frozen = any("frozen=True" in ast.unparse(decorator) for decorator in node.decorator_list)
     if not frozen or node.bases:
         remedy = "write it as `@dataclass(frozen=True) class ...:` without base classes"
-        problems.append(module.problem(module.source.start(node), "BLD008", f"class {node.name} is not a frozen dataclass", remedy))
+        problems.append(
+            module.problem(module.source.start(node), "BLD008", f"class {node.name} is not a frozen dataclass", remedy)
+        )
     for statement in node.body:
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -203,7 +211,9 @@ def _convert(value: Any, annotation: ast.expr) -> tuple[bool, Any]:
                     return True, converted
         case ast.Subscript(value=ast.Name(id="Literal")):
             choices = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-            return any(isinstance(c, ast.Constant) and type(c.value) is type(value) and c.value == value for c in choices), value
+            return any(
+                isinstance(c, ast.Constant) and type(c.value) is type(value) and c.value == value for c in choices
+            ), value
         case ast.Subscript(value=ast.Name(id="Optional")):
             return (True, None) if value is None else _convert(value, annotation.slice)
         case ast.Subscript(value=ast.Name(id="tuple" | "Tuple")) if isinstance(value, (list, tuple)):
@@ -224,7 +234,9 @@ def _convert_tuple(items: list[Any], inner: ast.expr) -> tuple[bool, Any]:
 class _Self(values.Frame):
     """Evaluates a method of the config: `self.field` is a knob, `self.property` is evaluated in turn."""
 
-    def __init__(self, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], instance: str, depth: int = 0) -> None:
+    def __init__(
+        self, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], instance: str, depth: int = 0
+    ) -> None:
         super().__init__({})
         self.knobs = knobs
         self.properties = properties
@@ -241,7 +253,9 @@ class _Self(values.Frame):
         return super().attribute(node)
 
 
-def evaluate_property(node: ast.FunctionDef, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], depth: int = 0) -> Any:
+def evaluate_property(
+    node: ast.FunctionDef, knobs: dict[str, Knob], properties: dict[str, ast.FunctionDef], depth: int = 0
+) -> Any:
     """The value of a property; Unknown where it cannot be told exactly, Raised where it raises."""
     instance = node.args.args[0].arg if node.args.args else ""
     return _Self(knobs, properties, instance, depth).run(node.body)
@@ -272,7 +286,9 @@ def _derive(
         except values.Unknown as error:
             place = module.source.start(error.node) if hasattr(error.node, "lineno") else module.source.start(check)  # type: ignore[arg-type]
             message = f"__post_init__ cannot be evaluated: {error.why}"
-            problems.append(module.problem(place, "BLD008", message, "write the check with plain comparisons over fields"))
+            problems.append(
+                module.problem(place, "BLD008", message, "write the check with plain comparisons over fields")
+            )
     if problems:
         raise BuildError(problems)
     return Config(module, node, knobs, derived, unknown)

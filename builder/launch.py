@@ -60,14 +60,22 @@ def launch_command(settings: Settings, config: Config | None) -> str:
     return command
 
 
-def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept: Kept, names: Names) -> dict[str, Kernel]:
+def kernels(
+    settings: Settings, config: Config | None, bindings: Bindings, kept: Kept, names: Names
+) -> dict[str, Kernel]:
     """The kernels that the artifact has, by their names in it."""
     known = _kernel_definitions(bindings)
     problems = []
     for name, entry in settings.kernels.items():
         if name not in known:
             listed = ", ".join(sorted(known)) or "none"
-            problems += refuse("BLD046", settings.name, entry.line, f"there is no kernel `{name}`", f"the recipe's kernels are: {listed}").problems
+            problems += refuse(
+                "BLD046",
+                settings.name,
+                entry.line,
+                f"there is no kernel `{name}`",
+                f"the recipe's kernels are: {listed}",
+            ).problems
     found: dict[str, Kernel] = {}
     kept_nodes = {part.node: part for part in kept.parts}
     for name, nodes in sorted(known.items()):
@@ -85,7 +93,9 @@ def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept:
                     launches = value
                 except (values.Unknown, SyntaxError) as error:
                     message = f"the formula `{entry.value}` of `{name}` cannot be evaluated: {error}"
-                    problems += refuse("BLD046", settings.name, entry.line, message, "write arithmetic over knobs").problems
+                    problems += refuse(
+                        "BLD046", settings.name, entry.line, message, "write arithmetic over knobs"
+                    ).problems
             del module_name
             found[name] = Kernel(launches, f"{part.module.source.name}:{part.line}")
     if problems:
@@ -97,6 +107,8 @@ def _kernel_definitions(bindings: Bindings) -> dict[str, list[tuple[ast.AST, str
     found: dict[str, list[tuple[ast.AST, str]]] = {}
     for module in bindings.modules.values():
         for part in module.parts:
-            if isinstance(part.node, ast.FunctionDef) and any(is_jit(bindings, module, d) for d in part.node.decorator_list):
+            if isinstance(part.node, ast.FunctionDef) and any(
+                is_jit(bindings, module, d) for d in part.node.decorator_list
+            ):
                 found.setdefault(part.node.name, []).append((part.node, module.name))
     return found

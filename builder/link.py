@@ -143,7 +143,11 @@ class Linker:
             return False
         occurrence = module.by_node[found.alias]
         reference = self.bindings.of(module, occurrence)
-        return reference is None or reference.meaning == Variable(module.name, found.bound) and found.target != Member(module.name, found.bound)
+        return (
+            reference is None
+            or reference.meaning == Variable(module.name, found.bound)
+            and found.target != Member(module.name, found.bound)
+        )
 
     def unions(self, part: Part, links: Links) -> set[Occurrence]:
         """Find the unions in a part's annotations; returns the names in them, which keep nothing by themselves."""
@@ -175,15 +179,23 @@ class Linker:
         node = occurrence.attributes[attributes - 1]
         if not isinstance(node.ctx, ast.Load):
             message = f"`{ast.unparse(node)}` is assigned from another module"
-            links.problems.append(module.problem(occurrence.start, "BLD018", message, "assign it in its own module, in a function that is called from here"))
+            links.problems.append(
+                module.problem(
+                    occurrence.start,
+                    "BLD018",
+                    message,
+                    "assign it in its own module, in a function that is called from here",
+                )
+            )
 
     def refuse(self, module: Module, occurrence: Occurrence, meaning: object) -> Problem:
         if isinstance(meaning, Missing):
-            name = f"{meaning.module}.{meaning.name}"
-            return module.problem(occurrence.start, "BLD010", f"{name} does not exist", "correct the name, or define it in that module")
+            return self.missing(module, occurrence.start, meaning)
         assert isinstance(meaning, InPackage)
         message = f"the module {meaning.module} is used as a value"
-        return module.problem(occurrence.start, "BLD013", message, "name what you need of it: in one file there is no module object")
+        return module.problem(
+            occurrence.start, "BLD013", message, "name what you need of it: in one file there is no module object"
+        )
 
     def check_import(self, module: Module, found: Import) -> list[Problem]:
         start = module.source.start(found.statement)
@@ -192,20 +204,30 @@ class Linker:
                 message = f"`from {found.target.module} import *` takes names that only running it would show"
                 return [module.problem(start, "BLD016", message, "import the names that are used")]
             if not found.direct:
-                return [module.problem(start, "BLD016", "a star import inside a block", "move it to the top of the module")]
+                return [
+                    module.problem(start, "BLD016", "a star import inside a block", "move it to the top of the module")
+                ]
             return []
         meaning = self.bindings.target(found.target, found.bound)
-        if isinstance(meaning, Missing):
-            message = f"{meaning.module} has no name `{meaning.name}`"
-            return [module.problem(start, "BLD010", message, "correct the import, or define the name there")]
-        return []
+        return [self.missing(module, start, meaning)] if isinstance(meaning, Missing) else []
+
+    def missing(self, module: Module, start: int, meaning: Missing) -> Problem:
+        """A name that its module does not define."""
+        message = f"{meaning.module} defines no `{meaning.name}`"
+        if "__getattr__" in self.program.modules[meaning.module].scope.bound:
+            message += ": its `__getattr__` answers for a module that the artifact does not have"
+        return module.problem(start, "BLD010", message, "correct the name, or define it in that module")
 
 
 def is_main_block(node: ast.stmt) -> bool:
     """Whether a statement is `if __name__ == "__main__":`."""
     match node:
-        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")])):
+        case ast.If(
+            test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")])
+        ):
             return True
-        case ast.If(test=ast.Compare(left=ast.Constant(value="__main__"), ops=[ast.Eq()], comparators=[ast.Name(id="__name__")])):
+        case ast.If(
+            test=ast.Compare(left=ast.Constant(value="__main__"), ops=[ast.Eq()], comparators=[ast.Name(id="__name__")])
+        ):
             return True
     return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
+import textwrap
 from dataclasses import dataclass, field
 
 from builder.bindings import Bindings, Outside, Variable
@@ -42,7 +43,9 @@ class Names:
     aliases: dict[Variable, str] = field(default_factory=dict)  # second names, bound right after the definition
 
 
-def name_everything(program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]) -> Names:
+def name_everything(
+    program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]
+) -> Names:
     """Choose all names and write the edits for them into the rewrites."""
     namer = _Namer(program, bindings, linker, kept, rewrites)
     namer.collect()
@@ -54,7 +57,9 @@ def name_everything(program: Program, bindings: Bindings, linker: Linker, kept: 
 
 
 class _Namer:
-    def __init__(self, program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]) -> None:
+    def __init__(
+        self, program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]
+    ) -> None:
         self.program = program
         self.bindings = bindings
         self.linker = linker
@@ -142,13 +147,19 @@ class _Namer:
                 for scope in hiding:
                     self.locals.setdefault((scope, original), self.free(f"{original}_local", taken | wanted))
                 return original
-            if isinstance(symbol, Variable) and isinstance(self.bindings.definition(symbol), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            if isinstance(symbol, Variable) and isinstance(
+                self.bindings.definition(symbol), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+            ):
                 self.alias(symbol, original, taken, wanted)
                 return original
         if symbol in self.pinned:
             access = self.pinned[symbol]
             message = f"`{original}` is taken by another module, and this class body reads and binds the same name"
-            self.problems.append(access.module.problem(access.occurrence.start, "BLD033", message, "rename the class attribute or the function"))
+            self.problems.append(
+                access.module.problem(
+                    access.occurrence.start, "BLD033", message, "rename the class attribute or the function"
+                )
+            )
         return self.other(symbol, taken, wanted)
 
     def other(self, symbol: Symbol, taken: set[str], wanted: set[str]) -> str:
@@ -170,7 +181,7 @@ class _Namer:
         for access in self.accesses.get(symbol, []):
             if access.occurrence.name == name and access.node is access.occurrence.node:
                 continue
-            found += [s for s in access.occurrence.scope.chain() if self.catches(s, name, symbol, access.module)]
+            found += [s for s in access.occurrence.chain() if self.catches(s, name, symbol, access.module)]
         return list(dict.fromkeys(found))
 
     def catches(self, scope: Scope, name: str, symbol: Symbol, module: Module) -> bool:
@@ -191,7 +202,7 @@ class _Namer:
         self.names.aliases[symbol] = second
         taken.add(second)
         for access in self.accesses[symbol]:
-            if any(self.catches(scope, original, symbol, access.module) for scope in access.occurrence.scope.chain()):
+            if any(self.catches(scope, original, symbol, access.module) for scope in access.occurrence.chain()):
                 self.through_alias[access] = second
 
     # Edits
@@ -219,7 +230,9 @@ class _Namer:
             return
         if occurrence.debug:
             message = f"`{old}` becomes `{name}`, which the text of `{{{old}=}}` would show"
-            self.problems.append(module.problem(occurrence.start, "BLD032", message, "write the label as text: `name={name}`"))
+            self.problems.append(
+                module.problem(occurrence.start, "BLD032", message, "write the label as text: `name={name}`")
+            )
         if occurrence.kind == "import":
             self.write_import(module, occurrence, name)
             return
@@ -271,7 +284,11 @@ class _Namer:
             return
         rewrite = self.rewrites[part.module.name]
         for occurrence in self.linker.live(part):
-            if occurrence.name == "__name__" and occurrence.kind == "load" and self.bindings.is_builtin(part.module, occurrence):
+            if (
+                occurrence.name == "__name__"
+                and occurrence.kind == "load"
+                and self.bindings.is_builtin(part.module, occurrence)
+            ):
                 quote = "'" if occurrence.quote.startswith('"') else '"'
                 rewrite.edits.append(Edit(occurrence.start, occurrence.end, (f"{quote}{part.module.name}{quote}",)))
                 rewrite.expressions[occurrence.node] = ast.Constant(part.module.name)
@@ -282,7 +299,12 @@ class _Namer:
         rewrite = self.rewrites[module.name]
         statements: dict[ast.AST, list[Import]] = {}
         for found in module.imports:
-            if found.part == part.index and found.runs and found.statement not in rewrite.statements and not self.linker.is_dead(module, found.statement):
+            if (
+                found.part == part.index
+                and found.runs
+                and found.statement not in rewrite.statements
+                and not self.linker.is_dead(module, found.statement)
+            ):
                 statements.setdefault(found.statement, []).append(found)
         for statement, imports in statements.items():
             start, end = module.source.start(imports[0].statement), module.source.end(imports[0].statement)
@@ -294,18 +316,26 @@ class _Namer:
                     value = self.names.final.get(meaning) if isinstance(meaning, Symbol) else None
                     if value is None:
                         message = f"`{found.bound}` stands for a module and is bound more than once"
-                        self.problems.append(module.problem(start, "BLD013", message, "give the import a name of its own"))
+                        self.problems.append(
+                            module.problem(start, "BLD013", message, "give the import a name of its own")
+                        )
                         continue
                     if value != bound:
                         pairs.append((bound, value))
-            text = "; ".join(f"{bound} = {value}" for bound, value in pairs) or "pass"
+            indent = module.source.text[module.source.line_start(start) : start]
+            between = "; " if indent.strip() else f"\n{indent}"
+            text = between.join(f"{bound} = {value}" for bound, value in pairs) or "pass"
             rewrite.edits.append(Edit(start, end, (text,)))
-            rewrite.statements[statement] = ast.parse(text).body
+            rewrite.statements[statement] = ast.parse(
+                textwrap.dedent(indent + text) if not indent.strip() else text
+            ).body
 
 
 def _can_rename(scope: Scope, name: str) -> bool:
     """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own name."""
-    return scope.kind in ("function", "comprehension") and all(o.kind in ("store", "delete", "import") for o in scope.bound[name])
+    return scope.kind in ("function", "comprehension") and all(
+        o.kind in ("store", "delete", "import") for o in scope.bound[name]
+    )
 
 
 def _wanted(symbol: Symbol) -> str:

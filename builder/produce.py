@@ -59,22 +59,28 @@ def produce(settings_file: Path, config_file: Path | None = None, sets: list[str
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, config, config_file, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]
-    warnings = [f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing]
+    warnings = [
+        f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing
+    ]
     size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
     return Build(files, config, counted, command, size, limit, warnings)
 
 
 def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
-    """What kept code does that it may not, and what it imports that the contest's machine lacks."""
+    """Raise BuildError for all that kept code does and may not, and what it imports that the contest's machine lacks."""
     profile = program.settings.profile
-    problems: list[Problem] = forbidden(linker, shaker, bindings, profile, kept.parts)
+    problems: list[Problem] = shaker.problems + forbidden(linker, shaker, bindings, profile, kept.parts)
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
         problems += available(profile, name, module.source.start(found.statement), module)
     settings = program.settings
     for part in kept.parts:
-        if settings.config and part.module.name == settings.config[0] and getattr(part.node, "name", "") in _config_names(settings):
+        if (
+            settings.config
+            and part.module.name == settings.config[0]
+            and getattr(part.node, "name", "") in _config_names(settings)
+        ):
             problems += _still_used(linker, kept, program)
             break
     if problems:
@@ -94,7 +100,11 @@ def _still_used(linker: Linker, kept: Kept, program: Program) -> list[Problem]:
             reference = linker.bindings.of(part.module, occurrence)
             meaning: Any = reference.meaning if reference else None
             key = (getattr(meaning, "module", None), getattr(meaning, "name", None))
-            if key in (settings.config, settings.loader) and occurrence.kind in ("load", "type_load") and part.module.name != key[0]:
+            if (
+                key in (settings.config, settings.loader)
+                and occurrence.kind in ("load", "type_load")
+                and part.module.name != key[0]
+            ):
                 message = f"`{occurrence.name}` is still used after every knob is frozen"
                 remedy = "read fields of a parameter annotated with the config class; nothing else can be frozen"
                 problems.append(part.module.problem(occurrence.start, "BLD030", message, remedy))
@@ -115,10 +125,13 @@ def _facts(program: Program, config: Config | None, config_file: Path | None, co
         for part in kept.parts:
             if isinstance(part.node, ast.FunctionDef) and part.node.name == hook.name and part.module is program.entry:
                 summary = (ast.get_docstring(part.node) or "").split("\n\n")[0]
-                paragraphs.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}".rstrip(": "))
+                if summary:
+                    paragraphs.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}")
     if config is not None:
         where = f" of {settings.display(config_file)}" if config_file else ""
-        paragraphs.append(f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them.")
+        paragraphs.append(
+            f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them."
+        )
     wrapped = [text if text.startswith("Launch: ") else _wrap(text) for text in paragraphs]
     return ["\n".join(wrapped)]
 
@@ -149,10 +162,14 @@ def _files(
         "size_limit_bytes": settings.profile.files.size_limit_bytes,
         "sources": dict(sorted(sources.items())),
         "git": git_state(settings.root, sorted(sources)),
-        "knobs": {name: {"value": knob.value, "origin": knob.origin} for name, knob in config.knobs.items()} if config else {},
+        "knobs": {name: {"value": knob.value, "origin": knob.origin} for name, knob in config.knobs.items()}
+        if config
+        else {},
         "launch_command": command,
         "contest": {"name": settings.profile.name, "version": settings.profile.version},
-        "kernels": {name: {"launches_per_update": kernel.launches, "place": kernel.place} for name, kernel in counted.items()},
+        "kernels": {
+            name: {"launches_per_update": kernel.launches, "place": kernel.place} for name, kernel in counted.items()
+        },
         "tools": {"builder": __version__, "python": ".".join(platform.python_version_tuple()[:2])},
     }
     return {
@@ -168,7 +185,9 @@ def source_map(output: Output) -> str:
     names = sorted({place[0] for place in output.places if place})
     index = {name: i for i, name in enumerate(names)}
     lines = [[index[place[0]], place[1]] if place else None for place in output.places]
-    return json.dumps({"version": 1, "sources": names, "lines": lines}, separators=(",", ":"), ensure_ascii=False) + "\n"
+    return (
+        json.dumps({"version": 1, "sources": names, "lines": lines}, separators=(",", ":"), ensure_ascii=False) + "\n"
+    )
 
 
 def git_state(root: Path, files: list[str]) -> dict[str, Any]:
@@ -176,7 +195,9 @@ def git_state(root: Path, files: list[str]) -> dict[str, Any]:
 
     def git(*arguments: str) -> str | None:
         try:
-            result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False)
+            result = subprocess.run(
+                ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20, check=False
+            )
         except (OSError, subprocess.TimeoutExpired):
             return None
         return result.stdout.strip() if result.returncode == 0 else None

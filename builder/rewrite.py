@@ -16,7 +16,9 @@ class Rewrite:
 
     edits: list[Edit] = field(default_factory=list)
     dead: list[tuple[int, int]] = field(default_factory=list)  # spans of code that the artifact does not have
-    problems: list[tuple[int, int, Problem]] = field(default_factory=list)  # (part, offset, problem): counts where that code is kept
+    problems: list[tuple[int, int, Problem]] = field(
+        default_factory=list
+    )  # (part, offset, problem): counts where that code is kept
     expressions: dict[ast.AST, ast.expr] = field(default_factory=dict)
     statements: dict[ast.AST, list[ast.stmt]] = field(default_factory=dict)
     operands: dict[ast.AST, list[ast.expr]] = field(default_factory=dict)  # of boolean operators that lost some

@@ -262,12 +262,25 @@ class _At:
     direct: bool
     guarded: bool
 
-    def found(self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]) -> Import:
+    def found(
+        self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]
+    ) -> Import:
         return Import(bound, target, node, alias, self.scope, self.part, self.direct, runs, self.guarded)
 
 
 Statement = ast.Import | ast.ImportFrom
-BLOCKS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.Try, ast.TryStar, ast.With, ast.AsyncWith, ast.For, ast.AsyncFor)
+BLOCKS = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.If,
+    ast.Try,
+    ast.TryStar,
+    ast.With,
+    ast.AsyncWith,
+    ast.For,
+    ast.AsyncFor,
+)
 
 
 def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, bool]]:

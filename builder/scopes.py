@@ -22,7 +22,18 @@ NAME = re.compile(r"[^\W\d]\w*")
 class Scope:
     """A module, class, function, lambda or comprehension: what it binds, and the scope around it."""
 
-    __slots__ = ("bound", "children", "deferred", "globals", "kind", "node", "nonlocals", "occurrences", "parent", "scopes")
+    __slots__ = (
+        "bound",
+        "children",
+        "deferred",
+        "globals",
+        "kind",
+        "node",
+        "nonlocals",
+        "occurrences",
+        "parent",
+        "scopes",
+    )
 
     def __init__(self, kind: str, node: ast.AST, parent: Scope | None) -> None:
         self.kind = kind  # "module", "class", "function", "lambda", "comprehension" or "types" (PEP 695 parameters)
@@ -69,24 +80,46 @@ class Scope:
 class Occurrence:
     """One place where a name stands."""
 
-    __slots__ = ("annotation", "attributes", "debug", "end", "kind", "name", "node", "part", "quote", "scope", "start")
+    __slots__ = (
+        "annotation",
+        "attributes",
+        "before",
+        "debug",
+        "end",
+        "kind",
+        "name",
+        "node",
+        "part",
+        "quote",
+        "scope",
+        "start",
+    )
 
     def __init__(self, name: str, start: int, end: int, scope: Scope, kind: str, part: int, node: ast.AST) -> None:
         self.name = name
         self.start = start
         self.end = end
         self.scope = scope
-        self.kind = kind  # load, store, delete, parameter, definition, import, declaration, or type_load (string annotation)
+        self.kind = (
+            kind  # load, store, delete, parameter, definition, import, declaration, or type_load (string annotation)
+        )
         self.part = part  # index of the top-level statement
         self.node = node
         self.attributes: tuple[ast.Attribute, ...] = ()  # `.b` and `.c` of `a.b.c`, innermost first
         self.annotation = False  # stands in an annotation, not evaluated where annotations are deferred
+        self.before = False  # in a class body, read before the class binds the name there
         self.debug = False  # stands in the `{expression=}` of an f-string
         self.quote = ""  # quote of the f-string around it
 
     def home(self) -> Scope:
         """The scope that the name belongs to here."""
+        if self.before and self.name in self.scope.bound:
+            return self.scope.module()
         return self.scope.home(self.name)
+
+    def chain(self) -> Iterable[Scope]:
+        """The scopes in which the name is looked up before the module."""
+        return () if self.before and self.name in self.scope.bound else self.scope.chain()
 
 
 def analyze(source: Source, tree: ast.Module) -> Scope:
@@ -104,6 +137,7 @@ class _Analyzer:
         self.annotation = False
         self.debug = False
         self.quote = ""
+        self.loops = 0  # loops around, in this class body
         self.private = ""  # name of the class around, for `__name` mangling
         self.visitors: dict[type, Any] = {
             getattr(ast, name.removeprefix("_visit_")): getattr(self, name)
@@ -148,6 +182,7 @@ class _Analyzer:
         occurrence.annotation = self.annotation
         occurrence.debug = self.debug
         occurrence.quote = self.quote
+        occurrence.before = kind == "load" and scope.kind == "class" and not self.loops and name not in scope.bound
         self.module.occurrences.append(occurrence)
         if kind not in ("load", "declaration", "type_load"):
             home = self.module if name in scope.globals else scope
@@ -301,11 +336,12 @@ class _Analyzer:
         typed = self.type_parameters(node)
         self.each(node.bases)
         self.each(node.keywords)
-        outer, self.private = self.private, node.name.lstrip("_")
+        outer = self.private, self.loops
+        self.private, self.loops = node.name.lstrip("_"), 0
         self.inside("class", node)
         self.each(node.body)
         self.leave()
-        self.private = outer
+        self.private, self.loops = outer
         if typed:
             self.leave()
 
@@ -327,10 +363,21 @@ class _Analyzer:
 
     # Statements and patterns that bind names which are not Name nodes
 
+    def _visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)  # first, as Python does
+        self.each(node.targets)
+
     def _visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.each([node.value])
         self.visit(node.target)
         self.annotate(node.annotation)
-        self.each([node.value])
+
+    def _visit_For(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        self.loops += 1
+        self.children(node)
+        self.loops -= 1
+
+    _visit_AsyncFor = _visit_While = _visit_For
 
     def _visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
         at = self.source.start(node) + len("global" if isinstance(node, ast.Global) else "nonlocal")

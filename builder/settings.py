@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from scorer.contest import Profile, ProfileError, load
 
 @dataclass(frozen=True)
 class Entry:
-    """A value of a YAML file and the line of its key."""
+    """A value of a YAML file, the line of its key, and for a mapping the lines of its own keys."""
 
     value: Any
     line: int
+    lines: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,9 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.Node | None, name: str, code: s
         line = key.start_mark.line + 1
         if not isinstance(loader.construct_object(key), str):
             raise refuse(code, name, line, f"the key {key.value!r} is not a string", "quote the key")
-        entries[str(key.value)] = Entry(loader.construct_object(value, deep=True), line)
+        inner = value.value if isinstance(value, yaml.MappingNode) else []
+        lines = {str(name.value): name.start_mark.line + 1 for name, _ in inner}
+        entries[str(key.value)] = Entry(loader.construct_object(value, deep=True), line, lines)
     return entries
 
 
@@ -122,7 +125,9 @@ def read_settings(path: Path) -> Settings:
     name = display(path, root)
     kernels = entries.get("kernels", Entry({}, 1))
     if not isinstance(kernels.value, dict):
-        raise refuse("BLD002", name, kernels.line, "`kernels` must map kernel names to formulas", "write `name: formula` lines")
+        raise refuse(
+            "BLD002", name, kernels.line, "`kernels` must map kernel names to formulas", "write `name: formula` lines"
+        )
     contest = entries["contest"]
     try:
         beside = path.parent / str(contest.value)
@@ -139,7 +144,9 @@ def read_settings(path: Path) -> Settings:
         loader=_reference(entries, "config_loader", name),
         profile=profile,
         launch=_text(entries["launch"], "launch", name),
-        kernels={key: Entry(value, kernels.line) for key, value in kernels.value.items()},
+        kernels={
+            str(key): Entry(value, kernels.lines.get(str(key), kernels.line)) for key, value in kernels.value.items()
+        },
         lines={key: entry.line for key, entry in entries.items()},
     )
 
@@ -153,7 +160,13 @@ def _text(entry: Entry, key: str, name: str) -> str:
 def _hooks(entries: dict[str, Entry], profile: Profile, name: str) -> tuple[str, ...]:
     entry = entries.get("hooks", Entry([hook.name for hook in profile.hooks], 1))
     if not isinstance(entry.value, list) or not entry.value or not all(isinstance(hook, str) for hook in entry.value):
-        raise refuse("BLD002", name, entry.line, "`hooks` must be a list of function names", "write `hooks: [main, load_for_eval]`")
+        raise refuse(
+            "BLD002",
+            name,
+            entry.line,
+            "`hooks` must be a list of function names",
+            "write `hooks: [main, load_for_eval]`",
+        )
     return tuple(entry.value)
 
 
@@ -163,7 +176,13 @@ def _reference(entries: dict[str, Entry], key: str, name: str) -> tuple[str, str
     text = _text(entries[key], key, name)
     module, colon, attribute = text.partition(":")
     if not colon or not attribute.isidentifier():
-        raise refuse("BLD002", name, entries[key].line, f"`{key}` must be `package.module:name`, found {text!r}", "write it in that form")
+        raise refuse(
+            "BLD002",
+            name,
+            entries[key].line,
+            f"`{key}` must be `package.module:name`, found {text!r}",
+            "write it in that form",
+        )
     return module, attribute
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from builder import annotations
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
-from builder.errors import BuildError, Problem
+from builder.errors import Problem
 from builder.link import Linker, is_main_block
 from builder.scan import External, Import, Module, Part, Program
 
@@ -24,7 +24,7 @@ class Kept:
 
 
 class Shaker:
-    """Chooses the parts. `run` raises BuildError for a missing hook and for what kept code may not do."""
+    """Chooses the parts; `problems` are what is wrong with them. A missing hook is a BuildError at once."""
 
     def __init__(self, program: Program, bindings: Bindings, linker: Linker) -> None:
         self.program = program
@@ -40,14 +40,13 @@ class Shaker:
     def run(self) -> Kept:
         self.hooks()
         for part in self.linker.order:
+            self.check_imports(part)
             self.consider(part)
         while self.waiting or self.lazy or self.needs_union():
             if self.waiting:
                 self.reach(self.waiting.pop())
             elif self.lazy:
                 self.place(*self.lazy.pop(0))
-        if self.problems:
-            raise BuildError(self.problems)
         parts = [part for part in self.linker.order if part in self.kept]
         self.narrow(parts)
         kept = Kept(parts)
@@ -60,8 +59,16 @@ class Shaker:
         for hook in settings.hooks:
             meaning = self.bindings.variable(self.program.entry, hook)
             if not isinstance(meaning, Variable):
-                raise settings.refuse("hooks", f"{self.program.entry.source.name} has no function `{hook}`", "define it there", "BLD040")
+                raise settings.refuse(
+                    "hooks", f"{self.program.entry.source.name} has no function `{hook}`", "define it there", "BLD040"
+                )
             self.need(meaning)
+
+    def check_imports(self, part: Part) -> None:
+        """An import runs when its module does, whether its names are used or not."""
+        for found in part.module.imports:
+            if found.part == part.index and found.direct:
+                self.problems += self.linker.check_import(part.module, found)
 
     def consider(self, part: Part) -> None:
         """Keep a part for its own sake: the `__main__` block, or a statement with side effects."""
@@ -141,14 +148,24 @@ class Shaker:
             return
         order = self.linker.order
         at = order.index(importer) + 1
-        while at < len(order) and not (is_main_block(order[at].node) or self.effects.statement(order[at].node, order[at].module)):
+        while at < len(order) and not (
+            is_main_block(order[at].node) or self.effects.statement(order[at].node, order[at].module)
+        ):
             at += 1
         order[at:at] = added
         for part in added:
             if self.effects.statement(part.node, part.module):
                 what = f"{part.module.source.name}:{part.line} has side effects at import"
                 message = f"{part.module.name} is imported only when this function runs, and {what}"
-                self.problems.append(importer.module.problem(importer.module.source.start(found.statement), "BLD019", message, "import it at the top of the module"))
+                self.problems.append(
+                    importer.module.problem(
+                        importer.module.source.start(found.statement),
+                        "BLD019",
+                        message,
+                        "import it at the top of the module",
+                    )
+                )
+            self.check_imports(part)
             self.consider(part)
 
     def outside(self, kept: Kept) -> None:
@@ -163,7 +180,11 @@ class Shaker:
                     continue
                 meaning = Outside(found.bound, found.target.module, found.target.name)
                 root = "." in found.alias.name and isinstance(found.statement, ast.Import) and not found.alias.asname
-                if meaning in used and (part.module.name in modules or not root) and self.bindings.variable(part.module, found.bound) == meaning:
+                if (
+                    meaning in used
+                    and (part.module.name in modules or not root)
+                    and self.bindings.variable(part.module, found.bound) == meaning
+                ):
                     kept.outside.setdefault(meaning, []).append(found)
                 elif self.acts(part, found):
                     kept.bare.append(found)
@@ -219,10 +240,11 @@ class Shaker:
                     bound.add(Variable(part.module.name, occurrence.name))
             for variable, occurrence in self.linker.links(part).immediate.items():
                 if variable not in bound and variable.module != part.module.name:
-                    message = f"`{variable.name}` of {variable.module} is used here while that module is still being imported"
-                    self.problems.append(part.module.problem(occurrence.start, "BLD017", message, "move the import, or the definition, so that neither module needs the other while it is imported"))
-        if self.problems:
-            raise BuildError(self.problems)
+                    message = (
+                        f"`{variable.name}` of {variable.module} is used here while that module is still being imported"
+                    )
+                    remedy = "move the import, or the definition, so that neither module needs the other while it is imported"
+                    self.problems.append(part.module.problem(occurrence.start, "BLD017", message, remedy))
 
 
 def _is_plain_call(node: ast.stmt) -> bool:
@@ -230,7 +252,9 @@ def _is_plain_call(node: ast.stmt) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Name())):
             return True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="sys"), attr="exit"), args=[ast.Call(func=ast.Name())])):
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id="sys"), attr="exit"), args=[ast.Call(func=ast.Name())])
+        ):
             return True
         case ast.Raise(exc=ast.Call(func=ast.Name(id="SystemExit"), args=[ast.Call(func=ast.Name())])):
             return True
@@ -239,4 +263,7 @@ def _is_plain_call(node: ast.stmt) -> bool:
 
 def _is_action(node: ast.stmt) -> bool:
     """Whether a statement is there for what it does, not for what it binds."""
-    return not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign))
+    return not isinstance(
+        node,
+        (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign),
+    )

@@ -53,6 +53,7 @@ class Source:
         self._starts = [0]
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
+        self.lines = text.count("\n") + (not text.endswith("\n"))
         self._ascii = text.isascii()
 
     @classmethod
@@ -122,18 +123,20 @@ class Source:
     def grow(self, start: int, end: int, low: int, high: int) -> tuple[int, int]:
         """The span widened by the parentheses around it, within [low, high)."""
         while True:
-            before, behind = self._skip_back(start, low), self._skip_on(end, high)
+            before, behind = self.skip_back(start, low), self.skip_on(end, high)
             if not (before > low and behind < high and self.text[before - 1] == "(" and self.text[behind] == ")"):
                 return start, end
             start, end = before - 1, behind + 1
 
-    def _skip_on(self, at: int, high: int) -> int:
+    def skip_on(self, at: int, high: int) -> int:
+        """The first offset at or after `at` that is neither blank nor in a comment."""
         comments = self.lexical.comments
         while at < high and (self.text[at] in BLANK or at in comments):
             at = comments.get(at, at + 1)
         return at
 
-    def _skip_back(self, at: int, low: int) -> int:
+    def skip_back(self, at: int, low: int) -> int:
+        """The last offset at or before `at` that has something other than blanks and comments right before it."""
         while at > low:
             comment = self.lexical.comment_ends.get(at)
             if comment is not None:

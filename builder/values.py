@@ -95,13 +95,31 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 # Correctly rounded or integer: the same bits with every C library.
 MATH: dict[str, Callable[..., Any]] = {
     name: getattr(math, name)
-    for name in ("ceil", "comb", "fabs", "floor", "gcd", "isfinite", "isinf", "isnan", "isqrt", "lcm", "prod", "sqrt", "trunc")
+    for name in (
+        "ceil",
+        "comb",
+        "fabs",
+        "floor",
+        "gcd",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "isqrt",
+        "lcm",
+        "prod",
+        "sqrt",
+        "trunc",
+    )
 }
 TEXT_METHODS = frozenset(
     "capitalize count endswith find format index isdigit join lower lstrip partition removeprefix removesuffix replace rpartition rsplit "
     "rstrip split splitlines startswith strip title upper zfill".split()
 )
-OTHER_METHODS = {dict: frozenset({"get", "keys", "values", "items"}), tuple: frozenset({"index", "count"}), list: frozenset({"index", "count"})}
+OTHER_METHODS = {
+    dict: frozenset({"get", "keys", "values", "items"}),
+    tuple: frozenset({"index", "count"}),
+    list: frozenset({"index", "count"}),
+}
 PLAIN = (bool, int, float, str, bytes, type(None))
 
 
@@ -200,7 +218,9 @@ class Evaluator:
             raise Unknown(node, "this operator is not evaluated")
         if isinstance(node.op, ast.LShift) and isinstance(right, int) and right > SIZE:
             raise Unknown(node, "the value is too large")
-        if isinstance(node.op, ast.Mult) and (isinstance(left, (str, tuple, list)) or isinstance(right, (str, tuple, list))):
+        if isinstance(node.op, ast.Mult) and (
+            isinstance(left, (str, tuple, list)) or isinstance(right, (str, tuple, list))
+        ):
             count, sequence = (left, right) if isinstance(left, int) else (right, left)
             if not isinstance(count, int) or count * len(sequence) > SIZE:
                 raise Unknown(node, "the value is too long")
@@ -274,7 +294,11 @@ class Evaluator:
     def _iterate(self, node: ast.AST, value: Any) -> list[Any]:
         if isinstance(value, range) and len(value) > STEPS:
             raise Unknown(node, f"more than {STEPS} steps")
-        if not isinstance(value, (tuple, list, str, range, dict)) and type(value).__name__ not in ("dict_items", "dict_keys", "dict_values"):
+        if not isinstance(value, (tuple, list, str, range, dict)) and type(value).__name__ not in (
+            "dict_items",
+            "dict_keys",
+            "dict_values",
+        ):
             raise Unknown(node, "iterating this value is not evaluated")
         return list(value)
 

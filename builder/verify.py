@@ -15,8 +15,12 @@ from builder.scan import Part
 from builder.source import Source
 from scorer.contest import Profile
 
-NEW_BUILTINS = frozenset({"PythonFinalizationError", "aiter", "anext", "EncodingWarning", "BaseExceptionGroup", "ExceptionGroup"})
-MODULE_NAMES = frozenset({"__name__", "__doc__", "__file__", "__builtins__", "__annotations__", "__debug__", "__class__", "__dict__"})
+NEW_BUILTINS = frozenset(
+    {"PythonFinalizationError", "aiter", "anext", "EncodingWarning", "BaseExceptionGroup", "ExceptionGroup"}
+)
+MODULE_NAMES = frozenset(
+    {"__name__", "__doc__", "__file__", "__builtins__", "__annotations__", "__debug__", "__class__", "__dict__"}
+)
 
 
 def verify(output: Output, rewrites: dict[str, Rewrite], profile: Profile, hooks: tuple[str, ...]) -> None:
@@ -68,7 +72,9 @@ class _Proof:
         for name in {**dict.fromkeys(hooks), **wanted}:
             node = functions.get(name)
             if node is None:
-                self.problem(0, "BLD040", f"the artifact has no function `{name}` at its top level", "define it in the entry")
+                self.problem(
+                    0, "BLD040", f"the artifact has no function `{name}` at its top level", "define it in the entry"
+                )
                 continue
             parameters = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
             required = parameters[: len(parameters) - len(node.args.defaults)]
@@ -107,13 +113,20 @@ class _Proof:
             derived = Deriver(rewrite).block([part.node])
             difference = _difference(derived, ast.parse(text).body)
             if difference:
-                self.problem(begin + difference, "BLD045", "the output differs from its source here", "report this: the builder is at fault")
+                self.problem(
+                    begin + difference,
+                    "BLD045",
+                    "the output differs from its source here",
+                    "report this: the builder is at fault",
+                )
 
     def size(self) -> None:
         size, limit = len(self.output.text.encode()), self.profile.files.size_limit_bytes
         if size >= limit:
             message = f"{size:,} bytes; the contest refuses {limit:,} or more"
-            self.problems.append(Problem("train.py", 0, "BLD044", message, "take code that is not needed out of the recipe"))
+            self.problems.append(
+                Problem("train.py", 0, "BLD044", message, "take code that is not needed out of the recipe")
+            )
 
 
 def _touched(part: Part, edits: list[Edit]) -> bool:
@@ -184,7 +197,9 @@ class Deriver:
         positional = [*node.posonlyargs, *node.args][len(node.posonlyargs) + len(node.args) - len(node.defaults) :]
         fields["defaults"] = [self.node(d) for a, d in zip(positional, node.defaults, strict=True) if a not in removed]
         fields["kw_defaults"] = [
-            self.node(d) if d is not None else None for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if a not in removed
+            self.node(d) if d is not None else None
+            for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)
+            if a not in removed
         ]
 
 
@@ -209,7 +224,10 @@ def _difference(derived: Any, found: Any, line: int = 1) -> int:
             return line
         return next((d for d in (_difference(a, b, line) for a, b in zip(derived, found, strict=True)) if d), 0)
     if isinstance(derived, ast.Constant) and derived.kind == "quoted":
-        same = isinstance(found, ast.Constant) and ast.unparse(ast.parse(str(found.value), mode="eval").body) == derived.value
+        same = (
+            isinstance(found, ast.Constant)
+            and ast.unparse(ast.parse(str(found.value), mode="eval").body) == derived.value
+        )
         return 0 if same else line
     if isinstance(found, ast.JoinedStr):
         found = _merged(found.values)

@@ -1,0 +1,6 @@
+def main():
+    print(1)
+
+
+if __name__ == "__main__":
+    main()

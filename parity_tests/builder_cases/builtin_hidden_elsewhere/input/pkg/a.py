@@ -1,0 +1,6 @@
+def max(x):
+    return x
+
+
+def use():
+    return max(1)

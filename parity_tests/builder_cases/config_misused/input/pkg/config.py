@@ -1,0 +1,22 @@
+from dataclasses import dataclass
+
+import yaml
+
+
+@dataclass(frozen=True)
+class Config:
+    width: int
+
+    @property
+    def odd(self) -> float:
+        return self.width ** 0.5
+
+    def describe(self) -> str:
+        return "no"
+
+
+def load_config(argv=None):
+    import sys
+
+    with open((sys.argv[1:] if argv is None else argv)[0]) as file:
+        return Config(**yaml.safe_load(file))

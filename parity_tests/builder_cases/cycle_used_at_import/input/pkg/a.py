@@ -1,0 +1,4 @@
+from . import b
+
+ONE = 1
+TWO = b.HALF * 2

@@ -1,0 +1,3 @@
+from . import a
+
+HALF = a.ONE / 2

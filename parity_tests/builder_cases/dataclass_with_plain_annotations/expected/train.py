@@ -1,0 +1,25 @@
+"""Built from pkg/train.py.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+from dataclasses import dataclass, field
+
+
+# ==== pkg/train.py ====
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    rest: list[int] = field(default_factory=list)
+
+
+def main():
+    print(Point(1).x, Point(1) == Point(1))
+
+
+if __name__ == "__main__":
+    main()

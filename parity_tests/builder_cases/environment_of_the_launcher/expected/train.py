@@ -1,0 +1,19 @@
+"""Built from pkg/train.py.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+import os
+
+
+# ==== pkg/train.py ====
+
+
+def main():
+    print(int(os.environ["RANK"]), os.environ.get("KIT_CACHE", "none"), "RANK" in os.environ)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""Text."""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+NAME = __name__
+ABOUT = __doc__

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import sys
+
+
+def show(x: Later) -> int:
+    return x
+
+
+class Later:
+    pass

@@ -1,0 +1,20 @@
+"""Built from pkg/train.py.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+import torch_neuronx
+import torch
+
+
+# ==== pkg/train.py ====
+
+
+def main():
+    print(1)
+
+
+if __name__ == "__main__":
+    main()

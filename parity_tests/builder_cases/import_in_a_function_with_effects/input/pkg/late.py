@@ -1,0 +1,5 @@
+print("late")
+
+
+def work():
+    return 1

@@ -1,0 +1,5 @@
+print('never')
+
+
+def nothing():
+    pass

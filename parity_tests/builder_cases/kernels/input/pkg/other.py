@@ -1,0 +1,6 @@
+import nki
+
+
+@nki.jit
+def other(x):
+    return x

@@ -1,0 +1,3 @@
+# Grüße: the word-start mark.
+MARK = "▁"
+größe = f"{MARK}é😀{MARK!r}"

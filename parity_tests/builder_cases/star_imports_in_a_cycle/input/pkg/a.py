@@ -1,0 +1,7 @@
+ONE = 1
+
+from .b import *
+
+
+def first():
+    return second() + ONE

@@ -1,0 +1,9 @@
+from .a import *
+
+
+def main():
+    print(first())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+class Node:
+    pass
+
+
+class Norm:
+    pass

@@ -1,0 +1,9 @@
+from .a import f
+
+
+def main():
+    print(f)
+
+
+if __name__ == "__main__":
+    main()

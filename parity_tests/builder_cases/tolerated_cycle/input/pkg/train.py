@@ -1,0 +1,9 @@
+from .a import even
+
+
+def main():
+    print(even(10))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+SCALE = 3
+
+
+def norm(x):
+    return helper(x) * SCALE
+
+
+def helper(x):
+    return x + 100

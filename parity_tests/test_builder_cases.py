@@ -1,0 +1,147 @@
+"""The builder's cases, one folder each under builder_cases/: an input, and the train.py or the error that it must give.
+
+    input/            what is built: a package `pkg` with its entry `pkg/train.py`, or a script `train.py` with modules beside it
+    config.yaml       knob values; set.txt: `--set` arguments, one a line
+    build.yaml        build settings; the usual ones (see `prepare`) when absent
+    contest.yaml      changes to the contest of builder_cases/contest.yaml
+    expected/         train.py, or error.txt; and warnings.txt, launch-command.txt where they matter
+
+A case that builds is also run: the package, the artifact as `__main__` from an empty directory, and the artifact loaded by path under
+another name; all three must print the same. `python parity_tests/test_builder_cases.py [CASE ...]` writes what is expected, for review
+in the diff.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from builder.errors import BuildError
+from builder.produce import Build, produce
+
+CASES = Path(__file__).parent / "builder_cases"
+PROFILE = Path(__file__).parents[1] / "scorer/contests/embedded.yaml"
+NAMES = sorted(path.parent.name for path in CASES.glob("*/input"))
+
+BY_PATH = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("submission", "train.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module.main()
+"""
+
+
+def merge(base: Any, changes: Any) -> Any:
+    if isinstance(base, dict) and isinstance(changes, dict):
+        return {**base, **{key: merge(base.get(key), value) for key, value in changes.items()}}
+    return changes
+
+
+def prepare(case: Path, room: Path) -> Path:
+    """Copy a case into a room of its own, with the settings that it does not state; returns the build settings."""
+    shutil.copytree(case / "input", room, dirs_exist_ok=True)
+    profile = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
+    for changes in (CASES / "contest.yaml", case / "contest.yaml"):
+        if changes.exists():
+            profile = merge(profile, yaml.safe_load(changes.read_text(encoding="utf-8")))
+    (room / "contest.yaml").write_text(yaml.safe_dump(profile), encoding="utf-8")
+    for name in ("build.yaml", "config.yaml"):
+        if (case / name).exists():
+            shutil.copy(case / name, room / name)
+    settings = room / "build.yaml"
+    if not settings.exists():
+        package = (room / "pkg").is_dir()
+        lines = [
+            f"entry: {'pkg/' if package else ''}train.py",
+            "contest: contest.yaml",
+            "launch: torchrun --standalone train.py",
+        ]
+        if (room / "pkg/config.py").exists():
+            lines += ["config: pkg.config:Config", "config_loader: pkg.config:load_config"]
+        settings.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return settings
+
+
+def build(case: Path, room: Path) -> Build:
+    settings = prepare(case, room)
+    config = room / "config.yaml"
+    sets = (case / "set.txt").read_text(encoding="utf-8").split("\n")[:-1] if (case / "set.txt").exists() else []
+    return produce(settings, config if config.exists() else None, sets)
+
+
+def run(arguments: list[str], directory: Path) -> str:
+    """What a program prints, its exit status and the last line of its errors included."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "RANK": "3"}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    failure = f"exit {done.returncode}: {done.stderr.strip().splitlines()[-1]}" if done.returncode else ""
+    return done.stdout + failure
+
+
+def expected(case: Path, name: str) -> str | None:
+    path = case / "expected" / name
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_case(name: str, tmp_path: Path) -> None:
+    case = CASES / name
+    try:
+        made = build(case, tmp_path / "room")
+    except BuildError as error:
+        assert f"{error}\n" == expected(case, "error.txt")
+        return
+    assert made.files["train.py"].decode() == expected(case, "train.py")
+    if expected(case, "launch-command.txt") is not None:
+        assert made.files["launch-command.txt"].decode() == expected(case, "launch-command.txt")
+    assert "".join(f"{warning}\n" for warning in made.warnings) == (expected(case, "warnings.txt") or "")
+    if (case / "not-run.txt").exists():
+        return
+    program = ["-m", "pkg.train"] if (tmp_path / "room/pkg").is_dir() else ["train.py"]
+    program += ["config.yaml"] if (case / "config.yaml").exists() else []
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/train.py").write_bytes(made.files["train.py"])
+    printed = run(program, tmp_path / "room")
+    assert printed, "a case that builds must print something, or say in not-run.txt why it is not run"
+    assert run(["train.py"], tmp_path / "empty") == printed
+    assert run(["-c", BY_PATH], tmp_path / "empty") == printed
+
+
+def update(names: list[str]) -> None:
+    import tempfile
+
+    for name in names:
+        case = CASES / name
+        shutil.rmtree(case / "expected", ignore_errors=True)
+        (case / "expected").mkdir()
+        with tempfile.TemporaryDirectory() as room:
+            try:
+                made = build(case, Path(room) / "room")
+            except BuildError as error:
+                (case / "expected/error.txt").write_text(f"{error}\n", encoding="utf-8")
+                continue
+        (case / "expected/train.py").write_bytes(made.files["train.py"])
+        if (case / "build.yaml").exists():
+            (case / "expected/launch-command.txt").write_bytes(made.files["launch-command.txt"])
+        if made.warnings:
+            (case / "expected/warnings.txt").write_text("".join(f"{w}\n" for w in made.warnings), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update(sys.argv[1:] or NAMES)
