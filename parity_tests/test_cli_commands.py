@@ -16,6 +16,9 @@ from typer.testing import CliRunner, Result
 
 from parity_tests import report_sample as sample
 from scorer.cli import main
+from scorer.cli.commands import strict
+from scorer.contest import Profile
+from scorer.findings import CODES
 from scorer.room import receipts as receipt_files
 from scorer.room.receipts import Lane, Receipt
 
@@ -164,3 +167,11 @@ def _wait_for(condition: object, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.1)
+
+
+def test_strict_makes_advice_decide_and_leaves_the_rest_as_it_was() -> None:
+    profile = sample.sample_profile()
+    advice = [code for code, entry in CODES.items() if entry.severity == "advice"]
+    rules = {advice[0]: "off", "LCK005": "advice"}
+    profile = Profile.model_validate({**profile.model_dump(), "rules": rules})
+    assert strict(profile).rules == {**dict.fromkeys(advice, "hard"), advice[0]: "off", "LCK005": "hard"}

@@ -88,7 +88,7 @@ def parity(
     kit: Kit = None,
     kit_sha256: KitHash = None,
     cold: Cold = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Advice counts as much as any other finding.")] = False,
+    strictly: Annotated[bool, typer.Option("--strict", help="Advice counts as much as any other finding.")] = False,
 ) -> int:
     """Run recipe, artifact and trusted scorer side by side and say pass, or exactly why not.
 
@@ -99,7 +99,7 @@ def parity(
         scorer parity --artifact build/embedded/artifact -o build/embedded/report
         --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
     """
-    profile = _strict(load(contest)) if strict else load(contest)
+    profile = strict(load(contest)) if strictly else load(contest)
     submission = Artifact.load(artifact)
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
     root, environment = _directory(local_root), _assignments(local_env or [])
@@ -421,7 +421,7 @@ def _file(path: Path, what: str) -> None:
         raise InputError(f"{path}: no such file; expected {what}")
 
 
-def _strict(profile: Profile) -> Profile:
+def strict(profile: Profile) -> Profile:
     """The profile with every code that would only advise made to decide; those switched off stay off."""
     stated = {code: "hard" if weight == "advice" else weight for code, weight in profile.rules.items()}
     advice = {code: "hard" for code, entry in CODES.items() if entry.severity is Severity.ADVICE}
