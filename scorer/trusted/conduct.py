@@ -88,8 +88,8 @@ def broken(source: Source, error: ModelProcessError, during: str) -> Finding:
     return source.raise_at(PUR018, f"{during}: {error}", line, evidence=evidence)
 
 
-def said_after_the_end(source: Source, text: str) -> Finding:
-    """The finding for bytes that came after the last reply."""
+def unasked(source: Source, text: str, when: str) -> Finding:
+    """The finding for bytes in the result channel or beside it that are none of the scorer's."""
     line = source.descriptor_write() or source.exit_handler() or source.function("load_for_eval")
-    message = f"after its last reply the model process wrote {text!r} into the result channel"
-    return source.raise_at(PUR016, message, line, evidence={"during": "at exit"})
+    message = f"{when} the model process wrote {text!r} into the scorer's channel"
+    return source.raise_at(PUR016, message, line, evidence={"text": text})

@@ -100,10 +100,10 @@ class Host:
             for line in commands:
                 command: Json = json.loads(line)
                 operation = command["op"]
+                self.watch.phase = operation
                 if operation == "end":
                     self.reply(command, {"ok": True})
                     return
-                self.watch.phase = operation
                 try:
                     answer = {"ok": True, **operations[operation](command)}
                 except BaseException as error:  # whatever a submission raises, SystemExit too, is its answer
@@ -465,4 +465,5 @@ def plain(value: object) -> bool:
 
 
 if __name__ == "__main__":
-    Host(json.loads(sys.argv[1])).serve()
+    HOST = Host(json.loads(sys.argv[1]))  # kept, and its channel open, until all exit handlers have run
+    HOST.serve()

@@ -121,9 +121,9 @@ class _Trial:
         self.say("loading the submission")
         streams = self._start_reader(stack)
         process, room = self._start_host(stack)
-        public = self._start_public(stack)
         try:
             model = self._load(process, streams)
+            public = self._start_public(stack)
             self.doing = "purity"
             self.say("testing purity")
             official = self.profile.evaluation.official
@@ -134,12 +134,14 @@ class _Trial:
             self.doing = "the end"
             after = process.finish()
             if after is not None:
-                self.findings.append(conduct.said_after_the_end(self.source, after))
+                self.findings.append(conduct.unasked(self.source, after, "after its last reply"))
         finally:
             process.read_notes()
             self.notes = process.notes
             heard = conduct.notes(self.source, self.notes, room.root)
             self.findings += heard
+            if process.foreign_note is not None:
+                self.findings.append(conduct.unasked(self.source, process.foreign_note, "while it was scored"))
             self.findings += conduct.left(self.source, room.leftover_files(), process.left_processes, [*heard])
             self.network = process.network
         self.say("comparing with the kit's eval-public")

@@ -68,6 +68,7 @@ class ModelProcess:
         self.maps: mmap.mmap | None = None
         self.slot_tokens = self.slot_bytes = 0
         self.notes: list[Note] = []
+        self.foreign_note: str | None = None  # what else stood in the pipe of the notes: only the hook may write there
         self._buffer = b""
         self._pending: list[str] = []
         self._memory: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
@@ -240,10 +241,12 @@ class ModelProcess:
         return self._process.network
 
     def read_notes(self) -> None:
-        """Take what the audit hook wrote so far; lines that are no notes are the submission's own and are dropped."""
+        """Take what the audit hook wrote so far."""
         data = b""
         while select.select([self._events], [], [], 0)[0] and (chunk := os.read(self._events, 1 << 16)):
             data += chunk
         for line in data.splitlines():
-            with contextlib.suppress(ValueError, TypeError):
+            try:
                 self.notes.append(Note(**json.loads(line)))
+            except (ValueError, TypeError):
+                self.foreign_note = self.foreign_note or line[:80].decode("utf-8", "replace")
