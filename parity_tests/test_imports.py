@@ -14,6 +14,7 @@ ROOMS = [
     "contest",
     "findings",
     "artifact",
+    "rules",
     "review",
     "room",
     "trusted",
@@ -84,6 +85,8 @@ def test_every_import_goes_in_an_allowed_direction() -> None:
         ("scorer/room/lane.py", "scorer.compare.verdict"),
         ("scorer/room/observer/session.py", "scorer.files"),
         ("scorer/standins/kit/prepare.py", "scorer.contest"),
+        ("scorer/standins/neuron/torch_neuronx/kernels.py", "scorer.standins.neuron.nki.isa"),
+        ("scorer/room/observer/session.py", "scorer.room.receipts"),
     ],
 )
 def test_the_check_itself_finds_a_forbidden_import(file: str, module: str) -> None:
