@@ -1,7 +1,9 @@
-"""What a name stands for: a variable of a module of the recipe, a module, something from outside, or (None) a local or builtin.
+"""What a name stands for: a variable of a module of the recipe, a module, something from outside, or (None) a local or
+builtin.
 
-Imports between modules of the recipe are looked through: after `from .ops import norm as n`, `n` is the variable `norm` of `recipe.ops`.
-Where looking through would be wrong, because the variable may change after the import, the importing module has a variable of its own.
+Imports between modules of the recipe are looked through: after `from .ops import norm as n`, `n` is the variable
+`norm` of `recipe.ops`. Where looking through would be wrong, because the variable may change after the import, the
+importing module has a variable of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ Meaning = Variable | Outside | InPackage | Missing
 
 @dataclass(frozen=True)
 class Reference:
-    """What an occurrence means, and how many of its attributes belong to that (`ops.norm.weight`: one, for `ops.norm`)."""
+    """What an occurrence means, and how many of its attributes belong to that (`ops.norm.weight`: one, for
+    `ops.norm`).
+    """
 
     meaning: Meaning
     attributes: int
@@ -186,10 +190,6 @@ class Bindings:
 def _declared(module: Module) -> list[str] | None:
     for statement in module.tree.body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple()):
-                return [
-                    item.value
-                    for item in statement.value.elts
-                    if isinstance(item, ast.Constant) and isinstance(item.value, str)
-                ]
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=items) | ast.Tuple(elts=items)):
+                return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     return None

@@ -1,4 +1,6 @@
-"""`builder produce` makes an artifact, `builder produce --check` compares one with its sources, `builder where` translates a line."""
+"""`builder produce` makes an artifact, `builder produce --check` compares one with its sources, `builder where`
+translates a line.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,8 @@ def produce_command(
 ) -> None:
     """Build train.py, launch-command.txt, manifest.json and train.py.map.
 
-    Every knob is frozen to the value that the config file and --set give it. Exit status: 0 built (or, with --check, equal),
-    1 the checked directory differs, 2 the recipe or a setting is refused; then nothing is written.
+    Every knob is frozen to the value that the config file and --set give it. Exit status: 0 built (or, with --check,
+    equal), 1 the checked directory differs, 2 the recipe or a setting is refused; then nothing is written.
     """
     if (output is None) == (check is None):
         raise typer.BadParameter("give either -o DIR or --check DIR")

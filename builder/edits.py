@@ -11,7 +11,9 @@ from builder.source import Source
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of the source, itself edited; lines after the first move from indentation `was` to indentation `becomes`."""
+    """A piece of the source, itself edited; lines after the first move from indentation `was` to indentation
+    `becomes`.
+    """
 
     start: int
     end: int

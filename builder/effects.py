@@ -1,4 +1,6 @@
-"""Whether running a top-level statement does anything but bind its names. When in doubt it does, and the statement is kept."""
+"""Whether running a top-level statement does anything but bind its names. When in doubt it does, and the statement is
+kept.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,92 @@ from builder.scan import Module
 
 # Calls and decorators without effects beyond their result, by dotted name (builtins by their own).
 PURE_CALLS = frozenset(
-    """
-    abs bool bytes classmethod complex dict divmod enumerate float frozenset int len list max min object pow property range
-    repr reversed round set slice sorted staticmethod str sum super tuple type zip
-    abc.abstractmethod collections.Counter collections.OrderedDict collections.defaultdict collections.deque collections.namedtuple
-    contextlib.asynccontextmanager contextlib.contextmanager contextvars.ContextVar
-    dataclasses.dataclass dataclasses.field enum.auto enum.unique
-    fractions.Fraction functools.cache functools.cached_property functools.lru_cache functools.partial functools.singledispatch
-    functools.total_ordering functools.wraps itertools.count logging.getLogger nki.jit operator.attrgetter operator.itemgetter
-    pathlib.Path pathlib.PurePath pathlib.PurePosixPath re.compile string.Template
-    torch.compile torch.compiler.disable torch.device torch.inference_mode torch.jit.ignore torch.no_grad torch.enable_grad
-    torch.autograd.function.once_differentiable
-    types.MappingProxyType types.SimpleNamespace typing.NamedTuple typing.NewType typing.ParamSpec typing.TypeVar typing.TypeVarTuple
-    typing.TypedDict typing.cast typing.final typing.overload typing.override typing.runtime_checkable
-    """.split()
+    {
+        "abc.abstractmethod",
+        "abs",
+        "bool",
+        "bytes",
+        "classmethod",
+        "collections.Counter",
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "collections.deque",
+        "collections.namedtuple",
+        "complex",
+        "contextlib.asynccontextmanager",
+        "contextlib.contextmanager",
+        "contextvars.ContextVar",
+        "dataclasses.dataclass",
+        "dataclasses.field",
+        "dict",
+        "divmod",
+        "enum.auto",
+        "enum.unique",
+        "enumerate",
+        "float",
+        "fractions.Fraction",
+        "frozenset",
+        "functools.cache",
+        "functools.cached_property",
+        "functools.lru_cache",
+        "functools.partial",
+        "functools.singledispatch",
+        "functools.total_ordering",
+        "functools.wraps",
+        "int",
+        "itertools.count",
+        "len",
+        "list",
+        "logging.getLogger",
+        "max",
+        "min",
+        "nki.jit",
+        "object",
+        "operator.attrgetter",
+        "operator.itemgetter",
+        "pathlib.Path",
+        "pathlib.PurePath",
+        "pathlib.PurePosixPath",
+        "pow",
+        "property",
+        "range",
+        "re.compile",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "staticmethod",
+        "str",
+        "string.Template",
+        "sum",
+        "super",
+        "torch.autograd.function.once_differentiable",
+        "torch.compile",
+        "torch.compiler.disable",
+        "torch.device",
+        "torch.enable_grad",
+        "torch.inference_mode",
+        "torch.jit.ignore",
+        "torch.no_grad",
+        "tuple",
+        "type",
+        "types.MappingProxyType",
+        "types.SimpleNamespace",
+        "typing.NamedTuple",
+        "typing.NewType",
+        "typing.ParamSpec",
+        "typing.TypeVar",
+        "typing.TypeVarTuple",
+        "typing.TypedDict",
+        "typing.cast",
+        "typing.final",
+        "typing.overload",
+        "typing.override",
+        "typing.runtime_checkable",
+        "zip",
+    }
 )
 PURE_MODULES = ("math.",)
 # Base classes whose subclassing registers nothing, by dotted name or prefix.

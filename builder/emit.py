@@ -10,7 +10,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
-from builder import annotations
+from builder import hints
 from builder.bindings import Outside, Variable
 from builder.edits import Edit, Line, Quote, Renderer
 from builder.names import Names
@@ -64,7 +64,7 @@ class _Printer:
 
     def run(self, facts: list[str]) -> Output:
         self.docstring(facts)
-        future, quoted = annotations.mode(self.kept.parts)
+        future, quoted = hints.mode(self.kept.parts)
         if future:
             self.out.add("")
             self.out.add("from __future__ import annotations")
@@ -88,9 +88,10 @@ class _Printer:
     def imports(self) -> None:
         groups: tuple[list[tuple[str, Place]], list[tuple[str, Place]]] = ([], [])
         members: dict[str, list[str]] = {}
-        first: dict[str, Place] = {}
         done: set[str] = set()
-        wanted = [(found, outside) for outside, imports in self.kept.outside.items() for found in imports]
+        wanted: list[tuple[Import, Outside | None]] = []
+        for outside_name, imports in self.kept.outside.items():
+            wanted += [(found, outside_name) for found in imports]
         wanted += [(found, None) for found in self.kept.bare]
         order = {
             id(found): i
@@ -108,7 +109,6 @@ class _Printer:
                 if module not in members:
                     members[module] = []
                     group.append((module, place))
-                    first[module] = place
                 member = self.member(found, outside)
                 if member not in members[module]:
                     members[module].append(member)
@@ -167,7 +167,9 @@ class _Printer:
             fresh = False
 
     def is_written(self, part: Part) -> bool:
-        """Whether an import statement stays in its place: as an assignment, or because its name is bound elsewhere too."""
+        """Whether an import statement stays in its place: as an assignment, or because its name is bound elsewhere
+        too.
+        """
         rewrite = self.rewrites[part.module.name]
         written = rewrite.statements.get(part.node)
         if written is not None:
@@ -184,8 +186,8 @@ class _Printer:
         self.out.add("")
         self.out.add(f"# ==== {module.source.name}{' (continued)' if again else ''} ====", (module.source.name, 1))
         if not again:
-            for line in _licence(module):
-                self.out.add(module.source.line_text(line), (module.source.name, line))
+            for number in _licence(module):
+                self.out.add(module.source.line_text(number), (module.source.name, number))
         docstring = ast.get_docstring(module.tree)
         if docstring and module is not self.program.entry and not again:
             for i, line in enumerate(docstring.split("\n")):
@@ -257,7 +259,7 @@ class _Printer:
         rewrite = self.rewrites[module.name]
         for part in self.kept.parts:
             if part.module is module:
-                for node in annotations.stored(part.node):
+                for node in hints.stored(part.node):
                     start, end = module.source.start(node), module.source.end(node)
                     if not rewrite.is_dead(start):
                         rewrite.edits.append(Edit(start, end, (Quote(start, end),)))

@@ -1,4 +1,6 @@
-"""What the builder refuses: one `Problem` per place, gathered in one `BuildError`, so that a user sees all of them at once."""
+"""What the builder refuses: one `Problem` per place, gathered in one `BuildError`, so that a user sees all of them at
+once.
+"""
 
 from __future__ import annotations
 

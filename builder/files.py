@@ -18,7 +18,7 @@ def write_directory(directory: Path, files: dict[str, bytes]) -> None:
 
     A directory that holds anything else is refused, for its other files would be lost.
     """
-    directory = Path(os.path.abspath(directory))
+    directory = Path.cwd() / directory
     foreign = sorted(p.name for p in directory.iterdir() if p.name not in NAMES) if directory.is_dir() else []
     if foreign or (directory.exists() and not directory.is_dir()):
         what = f"holds {foreign[0]!r}" if foreign else "is a file"

@@ -1,4 +1,6 @@
-"""What kept code may not do, because in one file it would mean something else, or nothing: each with its place and a way out."""
+"""What kept code may not do, because in one file it would mean something else, or nothing: each with its place and a
+way out.
+"""
 
 from __future__ import annotations
 
@@ -144,10 +146,8 @@ class _Part:
         found: list[Problem] = []
         rewrite = self.linker.rewrites[self.module.name]
         for item in self.module.imports:
-            if (
-                item.part != self.part.index
-                or rewrite.is_dead(self.module.source.start(item.statement))
-                and not self.is_looked_through(item.statement)
+            if item.part != self.part.index or (
+                rewrite.is_dead(self.module.source.start(item.statement)) and not self.is_looked_through(item.statement)
             ):
                 continue
             start = self.module.source.start(item.statement)
@@ -187,7 +187,9 @@ def available(profile: Profile, name: str, start: int, module: Module) -> list[P
 
 
 def _variable_read(node: ast.AST, occurrence: Occurrence) -> str | None:
-    """The name in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when `occurrence` is its root."""
+    """The name in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when `occurrence`
+    is its root.
+    """
     match node:
         case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=str(name))) if _ends_at(
             value, occurrence

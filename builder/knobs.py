@@ -1,4 +1,6 @@
-"""The knobs: every field of the recipe's config class, with the value that the given settings resolve to and where it comes from."""
+"""The knobs: every field of the recipe's config class, with the value that the given settings resolve to and where it
+comes from.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class Config:
     node: ast.ClassDef
     knobs: dict[str, Knob]
     derived: dict[str, Any]  # property -> value
-    unknown: dict[str, values.Unknown]  # property -> why it has no exact value
+    unknown: dict[str, values.UnknownValueError]  # property -> why it has no exact value
 
     def read(self, name: str) -> Any:
         """The value of a field or property; KeyError when there is none, Unknown when it cannot be told exactly."""
@@ -48,16 +50,15 @@ class Config:
 
 
 def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Config | None:
-    """Evaluate the config class of the build settings. All unknown, missing, doubled and mistyped knobs are reported together."""
+    """Evaluate the config class of the build settings. All unknown, missing, doubled and mistyped knobs are reported
+    together.
+    """
     settings = program.settings
     if settings.config is None:
         if config_file or sets:
-            given = "--config" if config_file else "--set"
-            raise settings.refuse(
-                "entry",
-                f"{given} is given, but the settings name no config class",
-                "add `config: package.config:Config`",
-            )
+            unused = "--config" if config_file else "--set"
+            message = f"{unused} is given, but the settings name no config class"
+            raise settings.refuse("entry", message, "add `config: package.config:Config`")
         return None
     module, node = _find_class(program)
     fields, properties, check = _members(module, node)
@@ -68,14 +69,14 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
         line = module.source.line(module.source.start(declared))
         if name in given:
             value, origin, place = given[name]
-            message, value = _typed(value, declared.annotation, module)
-            if message:
-                problems.append(Problem(place[0], place[1], "BLD006", f"knob `{name}` {message}", "correct the value"))
+            wrong, value = _typed(value, declared.annotation)
+            if wrong:
+                problems.append(Problem(*place, "BLD006", f"knob `{name}` {wrong}", "correct the value"))
             knobs[name] = Knob(value, origin)
         elif declared.value is not None:
             try:
                 value = _default(declared.value)
-            except values.Unknown as error:
+            except values.UnknownValueError as error:
                 problems.append(
                     module.problem(
                         module.source.start(declared),
@@ -186,8 +187,10 @@ def _default(node: ast.expr) -> Any:
     return values.Evaluator().evaluate(node)
 
 
-def _typed(value: Any, annotation: ast.expr, module: Module) -> tuple[str, Any]:
-    """The value in the field's type, and what is wrong with it ("" when nothing). Whole numbers pass as floats, as in YAML."""
+def _typed(value: Any, annotation: ast.expr) -> tuple[str, Any]:
+    """The value in the field's type, and what is wrong with it ("" when nothing). Whole numbers pass as floats, as in
+    YAML.
+    """
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         annotation = ast.parse(annotation.value, mode="eval").body
     fits, converted = _convert(value, annotation)
@@ -269,21 +272,21 @@ def _derive(
     check: ast.FunctionDef | None,
 ) -> Config:
     derived: dict[str, Any] = {}
-    unknown: dict[str, values.Unknown] = {}
+    unknown: dict[str, values.UnknownValueError] = {}
     problems = []
     for name, method in properties.items():
         try:
             derived[name] = evaluate_property(method, knobs, properties)
-        except values.Unknown as error:
+        except values.UnknownValueError as error:
             unknown[name] = error
-        except values.Raised as error:
+        except values.RaisedError as error:
             problems.append(_rejected(module, error))
     if check:
         try:
             evaluate_property(check, knobs, properties)
-        except values.Raised as error:
+        except values.RaisedError as error:
             problems.append(_rejected(module, error))
-        except values.Unknown as error:
+        except values.UnknownValueError as error:
             place = module.source.start(error.node) if hasattr(error.node, "lineno") else module.source.start(check)  # type: ignore[arg-type]
             message = f"__post_init__ cannot be evaluated: {error.why}"
             problems.append(
@@ -294,6 +297,6 @@ def _derive(
     return Config(module, node, knobs, derived, unknown)
 
 
-def _rejected(module: Module, error: values.Raised) -> Problem:
+def _rejected(module: Module, error: values.RaisedError) -> Problem:
     place = module.source.start(error.node)  # type: ignore[arg-type]
     return module.problem(place, "BLD009", f"these knobs are refused: {error}", "choose knobs that the config accepts")

@@ -38,7 +38,7 @@ class _Knobs(values.Evaluator):
                 raise KeyError(node.id)
             return self.config.read(node.id)
         except KeyError as error:
-            raise values.Unknown(node, f"there is no knob `{node.id}`") from error
+            raise values.UnknownValueError(node, f"there is no knob `{node.id}`") from error
 
 
 def launch_command(settings: Settings, config: Config | None) -> str:
@@ -51,7 +51,7 @@ def launch_command(settings: Settings, config: Config | None) -> str:
                 if not name.isidentifier() or form or conversion:
                     raise ValueError(f"`{{{name}}}` is not the name of a knob")
                 pieces.append(str(_Knobs(config).evaluate(ast.Name(name, ast.Load()))))
-    except (ValueError, values.Unknown) as error:
+    except (ValueError, values.UnknownValueError) as error:
         message = f"the launch command cannot be filled in: {error}"
         raise settings.refuse("launch", message, "write knobs as {name}", "BLD046") from error
     command = "".join(pieces)
@@ -89,9 +89,9 @@ def kernels(
                 try:
                     value = _Knobs(config).evaluate(ast.parse(str(entry.value), mode="eval").body)
                     if type(value) is not int or value < 0:
-                        raise values.Unknown(node, f"{value!r} is not a number of launches")
+                        raise values.UnknownValueError(node, f"{value!r} is not a number of launches")
                     launches = value
-                except (values.Unknown, SyntaxError) as error:
+                except (values.UnknownValueError, SyntaxError) as error:
                     message = f"the formula `{entry.value}` of `{name}` cannot be evaluated: {error}"
                     problems += refuse(
                         "BLD046", settings.name, entry.line, message, "write arithmetic over knobs"

@@ -1,7 +1,7 @@
 """Phase 3, link: the order in which Python would run the parts, and what each part refers to.
 
-The order is that of a real import: a module's statements from the top, an imported module's where its import stands, each module
-once. Flattened in this order, every statement finds the names that it found in the package.
+The order is that of a real import: a module's statements from the top, an imported module's where its import stands,
+each module once. Flattened in this order, every statement finds the names that it found in the package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from builder import annotations
+from builder import hints
 from builder.bindings import Bindings, Missing, Outside, Variable
 from builder.errors import Problem
 from builder.rewrite import Rewrite
@@ -62,7 +62,7 @@ class Linker:
             if not found.scope.deferred:
                 imports.setdefault(found.part, []).append(found)
         for part in module.parts:
-            if self.is_gone(part) or is_main_block(part.node) and module is not self.program.entry:
+            if self.is_gone(part) or (is_main_block(part.node) and module is not self.program.entry):
                 continue
             for found in imports.get(part.index, []):
                 if not self.is_dead(module, found.statement):
@@ -71,7 +71,9 @@ class Linker:
             self.order.append(part)
 
     def run_lazily(self, found: Import) -> list[Part]:
-        """Add a module that only a function imports; returns its parts (and those of modules it is the first to import)."""
+        """Add a module that only a function imports; returns its parts (and those of modules it is the first to
+        import).
+        """
         behind, self.order = self.order, []
         for run in found.runs:
             self.run(run)
@@ -143,18 +145,16 @@ class Linker:
             return False
         occurrence = module.by_node[found.alias]
         reference = self.bindings.of(module, occurrence)
-        return (
-            reference is None
-            or reference.meaning == Variable(module.name, found.bound)
-            and found.target != Member(module.name, found.bound)
+        return reference is None or (
+            reference.meaning == Variable(module.name, found.bound) and found.target != Member(module.name, found.bound)
         )
 
     def unions(self, part: Part, links: Links) -> set[Occurrence]:
         """Find the unions in a part's annotations; returns the names in them, which keep nothing by themselves."""
         module = part.module
         weak: set[Occurrence] = set()
-        for node in annotations.every(part.node):
-            members = annotations.members(node)
+        for node in hints.every(part.node):
+            members = hints.members(node)
             if len(members) < 2 or self.rewrites[module.name].is_dead(module.source.start(node)):
                 continue
             union = Union(node, [])  # type: ignore[arg-type]  # more than one member: a BinOp

@@ -1,8 +1,9 @@
 """Final names, decided last: when everything that is kept is known, and every scope that could hide a name is seen.
 
-A name stays as it is unless two symbols want it, a builtin of that name is used elsewhere, or a local name hides it. Then, in order:
-a hiding local variable is renamed in its function (`Block_local`); a hidden function or class gets an alias (`model_Block = Block`),
-because its own name shows in tracebacks and kernel counts; anything else takes the name of its module in front (`model_norm`).
+A name stays as it is unless two symbols want it, a builtin of that name is used elsewhere, or a local name hides it.
+Then, in order: a hiding local variable is renamed in its function (`Block_local`); a hidden function or class gets an
+alias (`model_Block = Block`), because its own name shows in tracebacks and kernel counts; anything else takes the name
+of its module in front (`model_norm`).
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class _Namer:
                     end = occurrence.end
                     if reference.attributes:
                         node = occurrence.attributes[reference.attributes - 1]
-                        end = module.source.end(node)  # type: ignore[arg-type]
+                        end = module.source.end(node)
                     access = Access(module, occurrence, end, node)
                     self.accesses.setdefault(reference.meaning, []).append(access)
                 elif occurrence.home() is module.scope:
@@ -109,17 +110,17 @@ class _Namer:
         """Symbols by their claim to a name: hooks, names that cannot change, imports, kernels, then the rest in order."""
         entry = self.program.entry
         hooks = [self.bindings.variable(entry, hook) for hook in self.program.settings.hooks]
-        found: list[Symbol] = [hook for hook in hooks if isinstance(hook, Symbol)]
+        found: list[Symbol] = [hook for hook in hooks if isinstance(hook, Variable)]
         found += self.pinned
         found += self.kept.outside
-        bound = []
+        bound: list[Symbol] = []
         for part in self.kept.parts:
             for occurrence in self.linker.live(part):
                 if occurrence.home() is part.module.scope and occurrence.kind in ("store", "definition", "import"):
                     variable = Variable(part.module.name, occurrence.name)
                     if self.bindings.variable(part.module, occurrence.name) == variable:
                         bound.append(variable)
-        found += [variable for variable in bound if self.is_kernel(variable)]
+        found += [variable for variable in bound if isinstance(variable, Variable) and self.is_kernel(variable)]
         return list(dict.fromkeys(found + bound))
 
     def is_kernel(self, variable: Variable) -> bool:
@@ -332,7 +333,9 @@ class _Namer:
 
 
 def _can_rename(scope: Scope, name: str) -> bool:
-    """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own name."""
+    """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own
+    name.
+    """
     return scope.kind in ("function", "comprehension") and all(
         o.kind in ("store", "delete", "import") for o in scope.bound[name]
     )

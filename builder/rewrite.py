@@ -1,4 +1,6 @@
-"""What one module's code becomes: text edits, what is dead, and the same decisions on the tree (by which the output is proven)."""
+"""What one module's code becomes: text edits, what is dead, and the same decisions on the tree (by which the output is
+proven).
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ class Rewrite:
     statements: dict[ast.AST, list[ast.stmt]] = field(default_factory=dict)
     operands: dict[ast.AST, list[ast.expr]] = field(default_factory=dict)  # of boolean operators that lost some
     removed: set[ast.AST] = field(default_factory=set)  # parameters, arguments
+    cut: set[ast.AST] = field(default_factory=set)  # `elif`s that are gone with all that follows them
     renamed: dict[tuple[ast.AST, str], str] = field(default_factory=dict)  # (node, name in it) -> name in the artifact
     quoted: set[ast.AST] = field(default_factory=set)  # annotations written as strings
     looked_through: set[ast.AST] = field(default_factory=set)  # imports in functions that need no statement any more

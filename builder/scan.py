@@ -209,8 +209,8 @@ class _Scanner:
         name = self.absolute(module, node)
         if not self.is_ours(name):
             for alias in node.names:
-                target = External(name, alias.name)
-                module.imports.append(at.found(alias.asname or alias.name, target, node, alias, ()))
+                outside = External(name, alias.name)
+                module.imports.append(at.found(alias.asname or alias.name, outside, node, alias, ()))
             return
         runs = self.chain(module, node, name)
         for alias in node.names:

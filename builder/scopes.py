@@ -46,7 +46,7 @@ class Scope:
         self.occurrences: list[Occurrence] = []  # of the module scope only: all of the module
         self.scopes: dict[ast.AST, Scope] = parent.scopes if parent else {}  # definition or comprehension -> its scope
         self.scopes[node] = self
-        self.deferred = bool(parent and parent.deferred) or kind in ("function", "lambda", "types")
+        self.deferred: bool = bool(parent and parent.deferred) or kind in ("function", "lambda", "types")
         if parent:
             parent.children.append(self)
 
@@ -69,7 +69,9 @@ class Scope:
         return self.module()
 
     def chain(self) -> Iterable[Scope]:
-        """The scopes in which a name standing here would be found before the module: this one, then functions around it."""
+        """The scopes in which a name standing here would be found before the module: this one, then functions around
+        it.
+        """
         scope: Scope | None = self
         while scope and scope.parent:
             if scope is self or scope.kind != "class":
@@ -139,11 +141,36 @@ class _Analyzer:
         self.quote = ""
         self.loops = 0  # loops around, in this class body
         self.private = ""  # name of the class around, for `__name` mangling
-        self.visitors: dict[type, Any] = {
-            getattr(ast, name.removeprefix("_visit_")): getattr(self, name)
-            for name in dir(self)
-            if name.startswith("_visit_") and hasattr(ast, name.removeprefix("_visit_"))
+        visitors = {
+            "AnnAssign": self.annotated_assignment,
+            "Assign": self.assignment,
+            "AsyncFor": self.loop,
+            "AsyncFunctionDef": self.function,
+            "Attribute": self.attribute,
+            "ClassDef": self.class_,
+            "Constant": self.constant,
+            "DictComp": self.comprehension,
+            "ExceptHandler": self.handler,
+            "For": self.loop,
+            "FunctionDef": self.function,
+            "GeneratorExp": self.comprehension,
+            "Global": self.declaration,
+            "Import": self.import_,
+            "ImportFrom": self.import_,
+            "JoinedStr": self.joined_string,
+            "Lambda": self.lambda_,
+            "ListComp": self.comprehension,
+            "MatchAs": self.match_as,
+            "MatchMapping": self.match_mapping,
+            "MatchStar": self.match_star,
+            "Name": self.name,
+            "NamedExpr": self.walrus,
+            "Nonlocal": self.declaration,
+            "SetComp": self.comprehension,
+            "TypeAlias": self.type_alias,
+            "While": self.loop,
         }
+        self.visitors: dict[type, Any] = {getattr(ast, name): v for name, v in visitors.items() if hasattr(ast, name)}
 
     def run(self) -> Scope:
         for self.part, statement in enumerate(self.tree.body):
@@ -201,25 +228,25 @@ class _Analyzer:
         at = self.find(name, start)
         self.add(name, at, at + len(name), kind, node)
 
-    def _visit_Name(self, node: ast.Name) -> None:
+    def name(self, node: ast.Name) -> None:
         kind = {ast.Load: "load", ast.Store: "store", ast.Del: "delete"}[type(node.ctx)]
         scope = self.scope
         start = self.source.offset(node.lineno, node.col_offset)
         self.add(node.id, start, start + len(node.id), kind, node, scope)
 
-    def _visit_Attribute(self, node: ast.Attribute) -> None:
+    def attribute(self, node: ast.Attribute) -> None:
         attributes = [node]
         value: ast.expr = node.value
         while isinstance(value, ast.Attribute):
             attributes.append(value)
             value = value.value
         if isinstance(value, ast.Name):
-            self._visit_Name(value)
+            self.name(value)
             self.module.occurrences[-1].attributes = tuple(reversed(attributes))
         else:
             self.visit(value)
 
-    def _visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+    def walrus(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
         scope = self.scope
         while scope.kind == "comprehension" and scope.parent:
@@ -227,7 +254,7 @@ class _Analyzer:
         start = self.source.start(node.target)
         self.add(node.target.id, start, start + len(node.target.id), "store", node.target, scope)
 
-    def _visit_Constant(self, node: ast.Constant) -> None:
+    def constant(self, node: ast.Constant) -> None:
         if self.annotation and isinstance(node.value, str):
             self.string_annotation(node, node.value)
 
@@ -242,7 +269,7 @@ class _Analyzer:
             if isinstance(name, ast.Name):
                 self.add(name.id, start, end, "type_load", node)
 
-    def _visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+    def joined_string(self, node: ast.JoinedStr) -> None:
         start = self.source.start(node)
         places = iter(strings.fields(self.text, start, self.source.end(node)))
         self.formatted(node, places)
@@ -277,7 +304,7 @@ class _Analyzer:
             self.visit(node)
             self.annotation = outer
 
-    def _visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.each(node.decorator_list)
         keyword = self.source.start(node) + (len("async") if isinstance(node, ast.AsyncFunctionDef) else 0)
         self.named(node.name, self.text.index("def", keyword) + len("def"), "definition", node)
@@ -295,14 +322,12 @@ class _Analyzer:
         if typed:
             self.leave()
 
-    _visit_AsyncFunctionDef = _visit_FunctionDef
-
     def parameters(self, arguments: list[ast.arg]) -> None:
         for argument in arguments:
             start = self.source.start(argument)
             self.add(argument.arg, start, start + len(argument.arg), "parameter", argument)
 
-    def _visit_Lambda(self, node: ast.Lambda) -> None:
+    def lambda_(self, node: ast.Lambda) -> None:
         self.each(node.args.defaults)
         self.each(node.args.kw_defaults)
         self.inside("lambda", node)
@@ -321,8 +346,8 @@ class _Analyzer:
             self.each([getattr(parameter, "bound", None), getattr(parameter, "default_value", None)])
         return True
 
-    def _visit_TypeAlias(self, node: Any) -> None:
-        self._visit_Name(node.name)
+    def type_alias(self, node: Any) -> None:
+        self.name(node.name)
         typed = self.type_parameters(node)
         self.inside("types", node)
         self.visit(node.value)
@@ -330,7 +355,7 @@ class _Analyzer:
         if typed:
             self.leave()
 
-    def _visit_ClassDef(self, node: ast.ClassDef) -> None:
+    def class_(self, node: ast.ClassDef) -> None:
         self.each(node.decorator_list)
         self.named(node.name, self.source.start(node) + len("class"), "definition", node)
         typed = self.type_parameters(node)
@@ -345,7 +370,7 @@ class _Analyzer:
         if typed:
             self.leave()
 
-    def _visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         first, *others = node.generators
         self.visit(first.iter)
         self.inside("comprehension", node)
@@ -359,27 +384,23 @@ class _Analyzer:
             self.visit(node.elt)
         self.leave()
 
-    _visit_SetComp = _visit_GeneratorExp = _visit_DictComp = _visit_ListComp
-
     # Statements and patterns that bind names which are not Name nodes
 
-    def _visit_Assign(self, node: ast.Assign) -> None:
+    def assignment(self, node: ast.Assign) -> None:
         self.visit(node.value)  # first, as Python does
         self.each(node.targets)
 
-    def _visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def annotated_assignment(self, node: ast.AnnAssign) -> None:
         self.each([node.value])
         self.visit(node.target)
         self.annotate(node.annotation)
 
-    def _visit_For(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+    def loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
         self.loops += 1
         self.children(node)
         self.loops -= 1
 
-    _visit_AsyncFor = _visit_While = _visit_For
-
-    def _visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+    def declaration(self, node: ast.Global | ast.Nonlocal) -> None:
         at = self.source.start(node) + len("global" if isinstance(node, ast.Global) else "nonlocal")
         declared = self.scope.globals if isinstance(node, ast.Global) else self.scope.nonlocals
         for name in node.names:
@@ -388,9 +409,7 @@ class _Analyzer:
             self.add(name, at, at + len(name), "declaration", node)
             at += len(name)
 
-    _visit_Nonlocal = _visit_Global
-
-    def _visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def import_(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             return
         for alias in node.names:
@@ -401,9 +420,7 @@ class _Analyzer:
             start = end - len(name) if alias.asname else self.source.start(alias)
             self.add(name, start, end if alias.asname else start + len(name), "import", alias)
 
-    _visit_ImportFrom = _visit_Import
-
-    def _visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+    def handler(self, node: ast.ExceptHandler) -> None:
         self.each([node.type])
         if node.name:
             start = self.source.end(node.type) if node.type else self.source.start(node)
@@ -412,18 +429,18 @@ class _Analyzer:
             self.named(node.name, at.end(), "store", node)
         self.each(node.body)
 
-    def _visit_MatchAs(self, node: ast.MatchAs) -> None:
+    def match_as(self, node: ast.MatchAs) -> None:
         self.each([node.pattern])
         if node.name:
             end = self.source.end(node)
             self.add(node.name, end - len(node.name), end, "store", node)
 
-    def _visit_MatchStar(self, node: ast.MatchStar) -> None:
+    def match_star(self, node: ast.MatchStar) -> None:
         if node.name:
             end = self.source.end(node)
             self.add(node.name, end - len(node.name), end, "store", node)
 
-    def _visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+    def match_mapping(self, node: ast.MatchMapping) -> None:
         self.each([*node.keys, *node.patterns])
         if node.rest:
             self.named(node.rest, self.text.rindex("**", 0, self.source.end(node)) + 2, "store", node)

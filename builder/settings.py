@@ -50,7 +50,9 @@ KEYS = ("entry", "hooks", "config", "config_loader", "contest", "launch", "kerne
 
 
 def display(path: Path, root: Path) -> str:
-    """A path relative to `root` in posix form; outside of it the name alone, so that no output names a machine's directories."""
+    """A path relative to `root` in posix form; outside of it the name alone, so that no output names a machine's
+    directories.
+    """
     absolute, base = path.resolve(), root.resolve()
     return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else path.name
 

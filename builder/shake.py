@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 
-from builder import annotations
+from builder import hints
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.errors import Problem
@@ -138,11 +138,13 @@ class Shaker:
                 gone = [not all(map(self.is_kept, variables)) for _, variables in union.members]
                 if any(gone):
                     members = [member for member, _ in union.members]
-                    annotations.drop_members(source, rewrite, union.node, members, gone)
+                    hints.drop_members(source, rewrite, union.node, members, gone)
                     self.linker.forget(part)
 
     def place(self, importer: Part, found: Import) -> None:
-        """Put a module that only a function imports where it can still be used in time: before the next part that may call it."""
+        """Put a module that only a function imports where it can still be used in time: before the next part that may
+        call it.
+        """
         added = self.linker.run_lazily(found)
         if not added:
             return
@@ -232,7 +234,9 @@ class Shaker:
         return late
 
     def check_order(self, parts: list[Part]) -> None:
-        """Every name that a part needs while it runs must be bound by then: else the package itself imports in a circle."""
+        """Every name that a part needs while it runs must be bound by then: else the package itself imports in a
+        circle.
+        """
         bound: set[Variable] = set()
         for part in parts:
             for occurrence in self.linker.live(part):

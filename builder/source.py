@@ -24,10 +24,14 @@ from builder.errors import refuse
 class Positioned(Protocol):
     """Any node that the parser gives a place: statements, expressions, arguments, aliases, patterns."""
 
-    lineno: int
-    col_offset: int
-    end_lineno: int | None
-    end_col_offset: int | None
+    @property
+    def lineno(self) -> int: ...
+    @property
+    def col_offset(self) -> int: ...
+    @property
+    def end_lineno(self) -> int | None: ...
+    @property
+    def end_col_offset(self) -> int | None: ...
 
 
 BLANK = " \t\f\n\\"
@@ -44,7 +48,9 @@ class Lexical:
 
 
 class Source:
-    """Text and offsets. `name` is the path that messages, map and manifest show: posix, relative to the package's parent."""
+    """Text and offsets. `name` is the path that messages, map and manifest show: posix, relative to the package's
+    parent.
+    """
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name

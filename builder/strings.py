@@ -1,6 +1,7 @@
 """String tokens: where they begin and end, what an f-string holds, how a frozen value is written as a literal.
 
-Python before 3.12 gives no exact places inside f-strings, so the builder finds their replacement fields itself, on every version alike.
+Python before 3.12 gives no exact places inside f-strings, so the builder finds their replacement fields itself, on
+every version alike.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -
 def literal(value: object, avoid: str = "") -> str | None:
     """A frozen value as Python source, equal to the last bit; None where it has no such form.
 
-    `avoid` is the quote of an f-string around the literal: neither it nor a backslash may then occur (Python before 3.12).
+    `avoid` is the quote of an f-string around the literal: neither it nor a backslash may then occur (Python before
+    3.12).
     """
     text = _literal(value, "'" if avoid.startswith('"') else '"')
     if text is None or (avoid and (avoid in text or avoid[0] in text or "\\" in text)):
@@ -165,7 +167,9 @@ def _quoted(value: str, quote: str) -> str:
 
 
 def parse_field(text: str, field: Field, line: int, column: int) -> ast.expr:
-    """The expression of a field, its nodes placed where they stand in the module (`line`, UTF-8 `column` of `field.start`)."""
+    """The expression of a field, its nodes placed where they stand in the module (`line`, UTF-8 `column` of
+    `field.start`).
+    """
     tree = ast.parse(f"({text[field.start : field.end]}\n)", mode="eval").body
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):

@@ -1,7 +1,7 @@
 """Exact evaluation of pure expressions and small pure functions, over the syntax tree and never by running source.
 
-A value is computed only where every Python on every machine computes the same bits: integers, strings, tuples, comparisons, and the
-float operations that IEEE 754 rounds correctly. Powers, logarithms and the like of floats are left to the program.
+A value is computed only where every Python on every machine computes the same bits: integers, strings, tuples,
+comparisons, and the float operations that IEEE 754 rounds correctly. Powers, logarithms and the like of floats are left to the program.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STEPS = 100_000  # a property or check that takes more is not one that a reader 
 SIZE = 65_536  # longest string or tuple that may come out
 
 
-class Unknown(Exception):
+class UnknownValueError(Exception):
     """The value cannot be told exactly; `node` is the part that could not be evaluated."""
 
     def __init__(self, node: ast.AST, why: str) -> None:
@@ -25,7 +25,7 @@ class Unknown(Exception):
         self.why = why
 
 
-class Raised(Exception):
+class RaisedError(Exception):
     """The evaluated code raises: the exception's name, its message if known, and the `raise` statement."""
 
     def __init__(self, node: ast.AST, name: str, message: str) -> None:
@@ -35,7 +35,7 @@ class Raised(Exception):
         self.message = message
 
 
-class _Return(Exception):
+class _ReturnSignal(Exception):  # noqa: N818  (no error: how a `return` leaves the blocks around it)
     def __init__(self, value: Any) -> None:
         self.value = value
 
@@ -90,7 +90,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sorted": sorted,
     "str": str,
     "tuple": tuple,
-    "zip": lambda *a, **k: list(zip(*a, **k)),
+    "zip": lambda *a, **k: list(zip(*a, **k)),  # noqa: B905
 }
 # Correctly rounded or integer: the same bits with every C library.
 MATH: dict[str, Callable[..., Any]] = {
@@ -112,13 +112,55 @@ MATH: dict[str, Callable[..., Any]] = {
     )
 }
 TEXT_METHODS = frozenset(
-    "capitalize count endswith find format index isdigit join lower lstrip partition removeprefix removesuffix replace rpartition rsplit "
-    "rstrip split splitlines startswith strip title upper zfill".split()
+    {
+        "capitalize",
+        "count",
+        "endswith",
+        "find",
+        "format",
+        "index",
+        "isdigit",
+        "join",
+        "lower",
+        "lstrip",
+        "partition",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rpartition",
+        "rsplit",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+        "zfill",
+    }
 )
-OTHER_METHODS = {
+OTHER_METHODS: dict[type, frozenset[str]] = {
     dict: frozenset({"get", "keys", "values", "items"}),
     tuple: frozenset({"index", "count"}),
     list: frozenset({"index", "count"}),
+}
+METHODS: dict[type, str] = {
+    ast.Attribute: "_read_attribute",
+    ast.BinOp: "_bin_op",
+    ast.BoolOp: "_bool_op",
+    ast.Call: "_call",
+    ast.Compare: "_compare",
+    ast.Constant: "_constant",
+    ast.Dict: "_dict",
+    ast.FormattedValue: "_formatted_value",
+    ast.IfExp: "_if_exp",
+    ast.JoinedStr: "_joined_str",
+    ast.List: "_list",
+    ast.Name: "_read_name",
+    ast.Slice: "_slice",
+    ast.Subscript: "_subscript",
+    ast.Tuple: "_tuple",
+    ast.UnaryOp: "_unary_op",
 }
 PLAIN = (bool, int, float, str, bytes, type(None))
 
@@ -132,12 +174,12 @@ class Evaluator:
     # What a subclass may know
 
     def name(self, node: ast.Name) -> Any:
-        """The value of a name; raises Unknown."""
-        raise Unknown(node, f"the value of `{node.id}` is not known")
+        """The value of a name; raises UnknownValueError."""
+        raise UnknownValueError(node, f"the value of `{node.id}` is not known")
 
     def attribute(self, node: ast.Attribute) -> Any:
-        """The value of an attribute; raises Unknown."""
-        raise Unknown(node, f"the value of `.{node.attr}` is not known")
+        """The value of an attribute; raises UnknownValueError."""
+        raise UnknownValueError(node, f"the value of `.{node.attr}` is not known")
 
     def function(self, node: ast.expr) -> Callable[..., Any] | None:
         """The function that a call's `func` stands for: a builtin or a function of math."""
@@ -152,36 +194,35 @@ class Evaluator:
     def evaluate(self, node: ast.expr) -> Any:
         """The exact value of an expression.
 
-        Raises Unknown where it cannot be told, and for an expression that raises when it is evaluated.
+        Raises UnknownValueError where it cannot be told, and for an expression that raises when it is evaluated.
         """
         self.steps += 1
         if self.steps > STEPS:
-            raise Unknown(node, f"more than {STEPS} steps")
-        method = getattr(self, f"_{type(node).__name__}", None)
-        if method is None:
-            raise Unknown(node, f"{type(node).__name__} expressions are not evaluated")
-        value = method(node)
+            raise UnknownValueError(node, f"more than {STEPS} steps")
+        if type(node) not in METHODS:
+            raise UnknownValueError(node, f"{type(node).__name__} expressions are not evaluated")
+        value = getattr(self, METHODS[type(node)])(node)
         if isinstance(value, (str, bytes, tuple, list)) and len(value) > SIZE:
-            raise Unknown(node, "the value is too long")
+            raise UnknownValueError(node, "the value is too long")
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > SIZE:
-            raise Unknown(node, "the value is too large")
+            raise UnknownValueError(node, "the value is too large")
         return value
 
-    def _Constant(self, node: ast.Constant) -> Any:
+    def _constant(self, node: ast.Constant) -> Any:
         if not isinstance(node.value, PLAIN):
-            raise Unknown(node, "a constant of this type is not evaluated")
+            raise UnknownValueError(node, "a constant of this type is not evaluated")
         return node.value
 
-    def _Name(self, node: ast.Name) -> Any:
+    def _read_name(self, node: ast.Name) -> Any:
         return self.name(node)
 
-    def _Attribute(self, node: ast.Attribute) -> Any:
+    def _read_attribute(self, node: ast.Attribute) -> Any:
         return self.attribute(node)
 
-    def _Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+    def _tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self._items(node.elts))
 
-    def _List(self, node: ast.List) -> list[Any]:
+    def _list(self, node: ast.List) -> list[Any]:
         return self._items(node.elts)
 
     def _items(self, nodes: list[ast.expr]) -> list[Any]:
@@ -193,7 +234,7 @@ class Evaluator:
                 values.append(self.evaluate(node))
         return values
 
-    def _Dict(self, node: ast.Dict) -> dict[Any, Any]:
+    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
@@ -206,32 +247,32 @@ class Evaluator:
         try:
             return function(*arguments, **named)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise Unknown(node, f"raises {type(error).__name__}: {error}") from error
+            raise UnknownValueError(node, f"raises {type(error).__name__}: {error}") from error
 
-    def _BinOp(self, node: ast.BinOp) -> Any:
+    def _bin_op(self, node: ast.BinOp) -> Any:
         left, right = self.evaluate(node.left), self.evaluate(node.right)
         if isinstance(node.op, ast.Pow):
             if not (type(left) is int and type(right) is int and 0 <= right <= 1024):
-                raise Unknown(node, "a power of floats may differ in its last bit between machines")
+                raise UnknownValueError(node, "a power of floats may differ in its last bit between machines")
             return left**right
         if type(node.op) not in BINARY:
-            raise Unknown(node, "this operator is not evaluated")
+            raise UnknownValueError(node, "this operator is not evaluated")
         if isinstance(node.op, ast.LShift) and isinstance(right, int) and right > SIZE:
-            raise Unknown(node, "the value is too large")
+            raise UnknownValueError(node, "the value is too large")
         if isinstance(node.op, ast.Mult) and (
             isinstance(left, (str, tuple, list)) or isinstance(right, (str, tuple, list))
         ):
             count, sequence = (left, right) if isinstance(left, int) else (right, left)
             if not isinstance(count, int) or count * len(sequence) > SIZE:
-                raise Unknown(node, "the value is too long")
+                raise UnknownValueError(node, "the value is too long")
         if isinstance(left, str) and isinstance(node.op, ast.Mod):
-            raise Unknown(node, "formatting by % is not evaluated")
+            raise UnknownValueError(node, "formatting by % is not evaluated")
         return self._compute(node, BINARY[type(node.op)], left, right)
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def _unary_op(self, node: ast.UnaryOp) -> Any:
         return self._compute(node, UNARY[type(node.op)], self.evaluate(node.operand))
 
-    def _BoolOp(self, node: ast.BoolOp) -> Any:
+    def _bool_op(self, node: ast.BoolOp) -> Any:
         value: Any = None
         for operand in node.values:
             value = self.evaluate(operand)
@@ -239,13 +280,13 @@ class Evaluator:
                 break
         return value
 
-    def _Compare(self, node: ast.Compare) -> bool:
+    def _compare(self, node: ast.Compare) -> bool:
         left = self.evaluate(node.left)
         for comparison, operand in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(operand)
             if isinstance(comparison, (ast.Is, ast.IsNot)):
                 if not any(value is None or isinstance(value, bool) for value in (left, right)):
-                    raise Unknown(node, "the identity of such values is not defined")
+                    raise UnknownValueError(node, "the identity of such values is not defined")
                 result = (left is right) is isinstance(comparison, ast.Is)
             else:
                 result = bool(self._compute(node, COMPARE[type(comparison)], left, right))
@@ -254,26 +295,26 @@ class Evaluator:
             left = right
         return True
 
-    def _IfExp(self, node: ast.IfExp) -> Any:
+    def _if_exp(self, node: ast.IfExp) -> Any:
         return self.evaluate(node.body if self.evaluate(node.test) else node.orelse)
 
-    def _Subscript(self, node: ast.Subscript) -> Any:
+    def _subscript(self, node: ast.Subscript) -> Any:
         return self._compute(node, operator.getitem, self.evaluate(node.value), self.evaluate(node.slice))
 
-    def _Slice(self, node: ast.Slice) -> slice:
+    def _slice(self, node: ast.Slice) -> slice:
         return slice(*(self.evaluate(part) if part else None for part in (node.lower, node.upper, node.step)))
 
-    def _JoinedStr(self, node: ast.JoinedStr) -> str:
+    def _joined_str(self, node: ast.JoinedStr) -> str:
         return "".join(str(self.evaluate(part)) for part in node.values)
 
-    def _FormattedValue(self, node: ast.FormattedValue) -> str:
+    def _formatted_value(self, node: ast.FormattedValue) -> str:
         value = self.evaluate(node.value)
         if node.conversion in (ord("r"), ord("a")):
             value = (repr if node.conversion == ord("r") else ascii)(value)
         form = self.evaluate(node.format_spec) if node.format_spec else ""
         return str(self._compute(node, format, value, form))
 
-    def _Call(self, node: ast.Call) -> Any:
+    def _call(self, node: ast.Call) -> Any:
         arguments = self._items(node.args)
         named = {}
         for keyword in node.keywords:
@@ -284,22 +325,24 @@ class Evaluator:
         function = self.function(node.func)
         if function is None and isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value)
-            allowed = TEXT_METHODS if isinstance(owner, str) else OTHER_METHODS.get(type(owner), frozenset())
+            allowed: frozenset[str] = (
+                TEXT_METHODS if isinstance(owner, str) else OTHER_METHODS.get(type(owner), frozenset())
+            )
             if node.func.attr in allowed:
                 function = getattr(owner, node.func.attr)
         if function is None:
-            raise Unknown(node, "this call is not evaluated")
+            raise UnknownValueError(node, "this call is not evaluated")
         return self._compute(node, function, *arguments, **named)
 
     def _iterate(self, node: ast.AST, value: Any) -> list[Any]:
         if isinstance(value, range) and len(value) > STEPS:
-            raise Unknown(node, f"more than {STEPS} steps")
+            raise UnknownValueError(node, f"more than {STEPS} steps")
         if not isinstance(value, (tuple, list, str, range, dict)) and type(value).__name__ not in (
             "dict_items",
             "dict_keys",
             "dict_values",
         ):
-            raise Unknown(node, "iterating this value is not evaluated")
+            raise UnknownValueError(node, "iterating this value is not evaluated")
         return list(value)
 
 
@@ -321,10 +364,12 @@ class Frame(Evaluator):
         return super().name(node)
 
     def run(self, body: list[ast.stmt]) -> Any:
-        """Run a function's body; its return value. Raises Unknown, and Raised where the code itself raises."""
+        """Run a function's body; its return value. Raises UnknownValueError, and RaisedError where the code itself
+        raises.
+        """
         try:
             self.block(body)
-        except _Return as result:
+        except _ReturnSignal as result:
             return result.value
         return None
 
@@ -337,38 +382,38 @@ class Frame(Evaluator):
         """Run one statement."""
         match node:
             case ast.Return():
-                raise _Return(self.evaluate(node.value) if node.value else None)
+                raise _ReturnSignal(self.evaluate(node.value) if node.value else None)
             case ast.If():
                 self.block(node.body if self.evaluate(node.test) else node.orelse)
             case ast.Assign(targets=[target]):
                 self.assign(target, self.evaluate(node.value))
-            case ast.AnnAssign(target=ast.Name(), value=ast.expr()):
-                self.assign(node.target, self.evaluate(node.value))
-            case ast.AugAssign(target=ast.Name()):
-                load = ast.Name(node.target.id, ast.Load())
-                self.assign(node.target, self._BinOp(ast.BinOp(load, node.op, node.value)))
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+                self.assign(target, self.evaluate(value))
+            case ast.AugAssign(target=ast.Name() as target):
+                load = ast.Name(target.id, ast.Load())
+                self.assign(target, self._bin_op(ast.BinOp(load, node.op, node.value)))
             case ast.For(orelse=[]):
                 for value in self._iterate(node, self.evaluate(node.iter)):
                     self.assign(node.target, value)
                     self.block(node.body)
-            case ast.Raise(exc=ast.expr()):
-                raise self.raised(node, node.exc)
+            case ast.Raise(exc=ast.expr() as exception):
+                raise self.raised(node, exception)
             case ast.Assert():
                 if not self.evaluate(node.test):
                     message = str(self.evaluate(node.msg)) if node.msg else ast.unparse(node.test)
-                    raise Raised(node, "AssertionError", message)
+                    raise RaisedError(node, "AssertionError", message)
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
             case _:
-                raise Unknown(node, f"{type(node).__name__} statements are not evaluated")
+                raise UnknownValueError(node, f"{type(node).__name__} statements are not evaluated")
 
-    def raised(self, node: ast.Raise, exception: ast.expr) -> Raised:
+    def raised(self, node: ast.Raise, exception: ast.expr) -> RaisedError:
         """What a `raise` statement raises."""
         name, message = ast.unparse(exception), ""
         if isinstance(exception, ast.Call):
             name = ast.unparse(exception.func)
             message = ", ".join(str(self.evaluate(argument)) for argument in exception.args)
-        return Raised(node, name, message)
+        return RaisedError(node, name, message)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a name, or names of a tuple."""
@@ -378,8 +423,8 @@ class Frame(Evaluator):
             case ast.Tuple() | ast.List():
                 values = self._iterate(target, value)
                 if len(values) != len(target.elts):
-                    raise Unknown(target, "the number of values does not fit")
+                    raise UnknownValueError(target, "the number of values does not fit")
                 for item, part in zip(target.elts, values, strict=True):
                     self.assign(item, part)
             case _:
-                raise Unknown(target, "such an assignment is not evaluated")
+                raise UnknownValueError(target, "such an assignment is not evaluated")

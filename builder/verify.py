@@ -1,4 +1,6 @@
-"""Phase 6, verify: prove the output before it is written, by means of its own: parse it again and compare it with the sources."""
+"""Phase 6, verify: prove the output before it is written, by means of its own: parse it again and compare it with the
+sources.
+"""
 
 from __future__ import annotations
 
@@ -58,13 +60,16 @@ class _Proof:
             raise BuildError(self.problems) from error
 
     def undefined(self, tree: ast.Module) -> None:
-        scope = scopes.analyze(Source("train.py", self.output.text), tree)
+        source = Source("train.py", self.output.text)
+        scope = scopes.analyze(source, tree)
         known = set(dir(builtins)) - (NEW_BUILTINS - set(dir(builtins))) | MODULE_NAMES
         for occurrence in scope.occurrences:
-            if occurrence.kind in ("load", "delete", "type_load") and occurrence.home() is scope:
-                if occurrence.name not in scope.bound and occurrence.name not in known:
-                    line = self.output.text.count("\n", 0, occurrence.start) + 1
-                    self.problem(line, "BLD042", f"`{occurrence.name}` is defined nowhere", "define or import it")
+            name = occurrence.name
+            if occurrence.kind not in ("load", "delete", "type_load") or name in known or name in scope.bound:
+                continue
+            if occurrence.home() is scope:
+                line = source.line(occurrence.start)
+                self.problem(line, "BLD042", f"`{name}` is defined nowhere", "define or import it")
 
     def hooks(self, tree: ast.Module, hooks: tuple[str, ...]) -> None:
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -130,7 +135,9 @@ class _Proof:
 
 
 def _touched(part: Part, edits: list[Edit]) -> bool:
-    return any(edit.start < part.end and edit.end > part.start or part.start <= edit.start < part.end for edit in edits)
+    return any(
+        (edit.start < part.end and edit.end > part.start) or part.start <= edit.start < part.end for edit in edits
+    )
 
 
 class Deriver:
@@ -182,8 +189,7 @@ class Deriver:
     def field(self, node: Any, field: str, value: Any) -> Any:
         if isinstance(value, list):
             if value and isinstance(value[0], ast.stmt):
-                block = self.block(value)
-                return block or ([ast.Pass()] if field == "body" else [])
+                return self.block(value) or ([] if value[0] in self.rewrite.cut else [ast.Pass()])
             kept = [item for item in value if not (isinstance(item, ast.AST) and item in self.rewrite.removed)]
             return [self.node(i) if isinstance(i, ast.AST) else self.rewrite.renamed.get((node, i), i) for i in kept]
         if isinstance(value, ast.AST):
@@ -208,7 +214,7 @@ def _merged(values: list[ast.expr]) -> ast.expr:
     merged: list[ast.expr] = []
     for value in values:
         if isinstance(value, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
-            merged[-1] = ast.Constant(f"{merged[-1].value}{value.value}")
+            merged[-1] = ast.Constant(str(merged[-1].value) + str(value.value))
         else:
             merged.append(value)
     if not merged or all(isinstance(value, ast.Constant) for value in merged):

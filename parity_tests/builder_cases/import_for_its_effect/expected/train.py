@@ -5,7 +5,7 @@ Launch: torchrun --standalone train.py
 Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 """
 
-import torch_neuronx
+import torch_neuronx  # registers the device
 import torch
 
 

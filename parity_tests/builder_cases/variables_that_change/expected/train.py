@@ -20,7 +20,8 @@ def bump():
 
 # ==== pkg/train.py ====
 
-train_count = count; train_total = total
+train_count = count
+train_total = total
 start = count
 
 train_total = train_total + 1

@@ -1,4 +1,6 @@
-"""Annotations: which there are, whether they are evaluated, and what of them is left when parts of a union are shaken out."""
+"""Annotations: which there are, whether they are evaluated, and what of them is left when parts of a union are shaken
+out.
+"""
 
 from __future__ import annotations
 
@@ -68,9 +70,11 @@ def drop_members(source: Source, rewrite: Rewrite, node: ast.expr, found: list[a
 
 
 def mode(parts: list[Part]) -> tuple[bool, list[str]]:
-    """Whether the file begins with `from __future__ import annotations`, and the modules whose annotations are quoted instead.
+    """Whether the file begins with `from __future__ import annotations`, and the modules whose annotations are quoted
+    instead.
 
-    The import at the top would change the annotations of every module; so it is used only when all modules with annotations had it.
+    The import at the top would change the annotations of every module; so it is used only when all modules with
+    annotations had it.
     """
     with_future: dict[str, None] = {}
     without = False

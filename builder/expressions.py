@@ -1,0 +1,372 @@
+"""Freezing expressions: knobs become literals, and what they decide is folded, in the text and among the decisions
+alike.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+from builder import strings, values
+from builder.bindings import Bindings
+from builder.configs import Configs, FunctionNode, Key, root_of
+from builder.edits import Span
+from builder.knobs import Config
+from builder.rewrite import Rewrite
+from builder.scan import Module
+from builder.surgery import Surgeon
+
+HOW = "read its fields, or pass it to a parameter annotated with the config class; nothing else can be frozen"
+TIGHT = (ast.BinOp, ast.UnaryOp, ast.Await)
+
+
+class _Folder(values.Evaluator):
+    """Evaluates expressions over knobs; `decided` says whether a knob had a part in the value."""
+
+    def __init__(self, freezer: Expressions) -> None:
+        super().__init__()
+        self.freezer = freezer
+        self.decided = False
+
+    def name(self, node: ast.Name) -> Any:
+        """Local variables that hold a known value."""
+        occurrence = self.freezer.module.by_node.get(node)
+        key = (occurrence.home(), occurrence.name) if occurrence else None
+        if key in self.freezer.known:
+            self.decided = True
+            return self.freezer.known[key]
+        return super().name(node)
+
+    def attribute(self, node: ast.Attribute) -> Any:
+        """Fields and properties of the config."""
+        freezer = self.freezer
+        if freezer.config and freezer.configs.is_config(freezer.module, node.value):
+            try:
+                value = freezer.config.read(node.attr)
+            except KeyError as error:
+                raise values.UnknownValueError(node, f"the config has no `{node.attr}`") from error
+            self.decided = True
+            return value
+        return super().attribute(node)
+
+    def function(self, node: ast.expr) -> Callable[..., Any] | None:
+        """Builtins that nothing in the recipe hides, and the exact functions of math."""
+        occurrence = self.freezer.module.by_node.get(root_of(node))
+        if occurrence is None:
+            return None
+        bindings, module = self.freezer.bindings, self.freezer.module
+        if isinstance(node, ast.Name) and bindings.is_builtin(module, occurrence):
+            return super().function(node)
+        reference = bindings.of(module, occurrence)
+        if reference and getattr(reference.meaning, "path", None) == "math":
+            return super().function(node)
+        return None
+
+
+class Expressions(Surgeon):
+    """Freezes the expressions of one module's parts."""
+
+    def __init__(
+        self, module: Module, rewrite: Rewrite, bindings: Bindings, configs: Configs, config: Config | None
+    ) -> None:
+        super().__init__(module.source, rewrite)
+        self.module = module
+        self.bindings = bindings
+        self.configs = configs
+        self.config = config
+        self.known: dict[Key | None, Any] = {}  # local variables whose value knobs decide
+        self.inlined: dict[int, bool] = {}  # where a field of an f-string was, and whether a brace took its place
+        self.index = 0  # of the part
+
+    def problem(self, node: ast.AST | int, code: str, message: str, remedy: str) -> None:
+        offset = node if isinstance(node, int) else self.source.start(node)  # type: ignore[arg-type]
+        self.rewrite.problems.append((self.index, offset, self.module.problem(offset, code, message, remedy)))
+
+    def decide(self, node: ast.expr) -> tuple[bool, Any]:
+        """Whether knobs alone decide an expression, and its value."""
+        folder = _Folder(self)
+        try:
+            value = folder.evaluate(node)
+        except values.UnknownValueError:
+            return False, None
+        return folder.decided, value
+
+    def is_config(self, node: ast.expr) -> bool:
+        return self.configs.is_config(self.module, node)
+
+    def expressions(self, nodes: list[Any]) -> None:
+        for node in nodes:
+            if node is not None:
+                self.expression(node)
+
+    def children(self, node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child)
+            elif isinstance(child, (ast.keyword, ast.comprehension, ast.pattern, ast.arguments)):
+                self.children(child)
+
+    def expression(self, node: ast.expr, parent: ast.AST | None = None) -> None:
+        match node:
+            case ast.Attribute() if self.is_config(node.value):
+                self.field(node, parent)
+            case ast.Call() if self.is_asdict(node):
+                assert self.config
+                self.literal(node, {name: knob.value for name, knob in self.config.knobs.items()}, parent)
+            case ast.Name() | ast.Call() if self.is_config(node):
+                self.problem(
+                    node,
+                    "BLD030",
+                    f"the config is used as a value: `{self.text[self.source.start(node) : self.source.end(node)]}`",
+                    HOW,
+                )
+            case ast.Call():
+                self.call(node)
+            case ast.Compare():
+                self.foldable(node, parent)
+            case ast.BoolOp():
+                self.boolean(node, parent)
+            case ast.IfExp():
+                self.conditional(node)
+            case ast.NamedExpr():
+                self.expression(node.value, node)
+            case ast.JoinedStr():
+                for value in node.values:
+                    self.expression(value, node)
+                self.plain_tokens(node)
+            case _:
+                for child in ast.iter_child_nodes(node):
+                    if isinstance(child, ast.expr):
+                        self.expression(child, node)
+                    elif isinstance(child, (ast.keyword, ast.comprehension, ast.arguments)):
+                        self.children(child)
+
+    def is_asdict(self, node: ast.Call) -> bool:
+        occurrence = self.module.by_node.get(root_of(node.func))
+        if occurrence is None or len(node.args) != 1 or node.keywords or not self.is_config(node.args[0]):
+            return False
+        reference = self.bindings.of(self.module, occurrence)
+        path = getattr(reference.meaning, "path", "") if reference else ""
+        return ".".join([path, *(a.attr for a in occurrence.attributes)]) == "dataclasses.asdict"
+
+    def field(self, node: ast.Attribute, parent: ast.AST | None) -> None:
+        """`config.width` becomes its value."""
+        assert self.config
+        try:
+            value = self.config.read(node.attr)
+        except KeyError:
+            known = ", ".join(self.config.value_names())
+            self.problem(node, "BLD030", f"the config has no field `{node.attr}`", f"it has: {known}")
+            return
+        except values.UnknownValueError as error:
+            message = f"the value of `{node.attr}` cannot be told exactly: {error.why}"
+            self.problem(node, "BLD030", message, "compute it where it is used, from the fields")
+            return
+        if not isinstance(node.ctx, ast.Load):
+            self.problem(
+                node, "BLD030", f"the config's `{node.attr}` is assigned", "a config is frozen; use a local variable"
+            )
+            return
+        self.literal(node, value, parent)
+
+    def literal(self, node: ast.expr, value: Any, parent: ast.AST | None) -> None:
+        """Write a value in place of an expression."""
+        occurrence = self.module.by_node.get(root_of(node if not isinstance(node, ast.Call) else node.func))
+        quote = self.quote_around(node)
+        if isinstance(parent, ast.FormattedValue) and self.inline(node, value, parent, quote):
+            return
+        text = strings.literal(value, quote)
+        if text is None and isinstance(value, float) and not quote:
+            text = f'float("{value}")' if not math.isnan(value) else 'float("nan")'
+        if text is None or (occurrence is not None and occurrence.debug):
+            self.problem(
+                node,
+                "BLD032",
+                f"the value {value!r} cannot be written inside this f-string",
+                "assign it to a local variable first",
+            )
+            return
+        start, end = self.source.start(node), self.source.end(node)
+        tree = ast.parse(text, mode="eval").body
+        negative = text.startswith("-")
+        enclosed = self.text[start - 1 : start] == "(" and self.text[end : end + 1] == ")"
+        tight = (isinstance(parent, TIGHT) and negative) or (
+            isinstance(parent, (ast.Attribute, ast.Subscript)) and (negative or text.isdigit())
+        )
+        if tight and not enclosed:
+            text = f"({text})"
+        if text.startswith("{") and self.text[start - 1 : start] == "{":
+            text = f" {text}"  # `{{` is a brace in an f-string
+        self.edit(start, end, text)
+        self.rewrite.kill(start, end)
+        self.rewrite.expressions[node] = tree
+
+    def inline(self, node: ast.expr, value: Any, field: ast.FormattedValue, quote: str) -> bool:
+        """Write a value into the text of an f-string, in place of `{...}`. False where that is not possible."""
+        if (
+            field.conversion != -1
+            or field.format_spec
+            or not isinstance(value, (str, int, float))
+            or not str(value).isprintable()
+        ):
+            return False
+        text = str(value)
+        if "\\" in text or quote[0] in text:
+            return False
+        start, end = self.source.start(node), self.source.end(node)
+        while self.text[start] != "{":
+            start -= 1
+        while self.text[end - 1] != "}":
+            end += 1
+        if self.text[start + 1 : self.source.start(node)].strip() or self.text[self.source.end(node) : end - 1].strip():
+            return False  # parentheses, or a label
+        self.edit(start, end, text.replace("{", "{{").replace("}", "}}"))
+        self.rewrite.kill(start, end)
+        self.rewrite.expressions[field] = ast.Constant(text)
+        self.inlined[start] = "{" in text or "}" in text
+        return True
+
+    def plain_tokens(self, node: ast.JoinedStr) -> None:
+        """Take the `f` from strings of which no field is left."""
+        start, end = self.source.start(node), self.source.end(node)
+        fields = strings.fields(self.text, start, end)
+        for begin, stop in strings.tokens(self.text, start, end):
+            inside = [self.text.rindex("{", 0, field.start + 1) for field in fields if begin <= field.start < stop]
+            text = self.text[begin:stop]
+            if inside and all(self.inlined.get(at) is False for at in inside) and "{{" not in text and "}}" not in text:
+                at = begin + text.lower().index("f")
+                self.edit(at, at + 1)
+
+    def quote_around(self, node: ast.expr) -> str:
+        """The quote of the f-string around an expression, or ""."""
+        for child in ast.walk(node):
+            occurrence = self.module.by_node.get(child)
+            if occurrence is not None:
+                return occurrence.quote
+        return ""
+
+    def foldable(self, node: ast.expr, parent: ast.AST | None) -> bool:
+        """Replace a comparison or boolean operation that knobs decide by its value, else freeze what is inside."""
+        decided, value = self.decide(node)
+        if decided and isinstance(value, values.PLAIN):
+            self.literal(node, value, parent)
+            return True
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.expression(child, node)
+        return False
+
+    def test(self, node: ast.expr) -> None:
+        """An expression of which only the truth counts."""
+        if isinstance(node, ast.BoolOp):
+            self.boolean(node, None, only_truth=True)
+        else:
+            self.expression(node)
+
+    def boolean(self, node: ast.BoolOp, parent: ast.AST | None, only_truth: bool = False) -> None:
+        """`config.a and b`: operands that knobs decide go, as far as neither value nor evaluation order changes."""
+        decided, value = self.decide(node)
+        if decided and isinstance(value, values.PLAIN):
+            self.literal(node, value, parent)
+            return
+        stops_at = isinstance(node.op, ast.Or)
+        kept: list[int] = []
+        stopped = False
+        for i, operand in enumerate(node.values):
+            operand_decided, operand_value = self.decide(operand)
+            if operand_decided and bool(operand_value) is stops_at:
+                kept.append(i)
+                stopped = i + 1 < len(node.values)
+                break
+            if not operand_decided or (i + 1 == len(node.values) and not only_truth):
+                kept.append(i)
+        if len(kept) < len(node.values):
+            self.drop_operands(node, kept, stopped)
+        for i in kept:
+            self.expression(node.values[i], node)
+
+    def drop_operands(self, node: ast.BoolOp, kept: list[int], stopped: bool) -> None:
+        source = self.source
+        low, high = source.start(node), source.end(node)
+        spans = [source.grow(source.start(v), source.end(v), low, high) for v in node.values]
+        if 0 not in kept:
+            spans = [(low, spans[0][1]), *spans[1:]]
+        self.rewrite.operands[node] = [node.values[i] for i in kept]
+        for i in range(kept[-1]):
+            if i not in kept:
+                self.edit(spans[i][0], spans[i + 1][0])
+                self.rewrite.kill(spans[i][0], spans[i + 1][0])
+        if stopped or kept[-1] + 1 < len(spans):
+            self.edit(spans[kept[-1]][1], high)
+            self.rewrite.kill(spans[kept[-1]][1], high)
+
+    def conditional(self, node: ast.IfExp) -> None:
+        """`a if config.flag else b` becomes one of the two."""
+        decided, value = self.decide(node.test)
+        if not decided:
+            self.expression(node.body, node)
+            self.test(node.test)
+            self.expression(node.orelse, node)
+            return
+        source = self.source
+        chosen = node.body if value else node.orelse
+        start, end = source.start(node), source.end(node)
+        low, high = source.grow(source.start(chosen), source.end(chosen), start, end)
+        self.edit(start, end, Span(low, high))
+        self.rewrite.kill(start, low)
+        self.rewrite.kill(high, end)
+        self.rewrite.expressions[node] = chosen
+        self.expression(chosen, node)
+
+    def call(self, node: ast.Call) -> None:
+        self.expression(node.func, node)
+        passed: list[ast.expr | ast.keyword] = [a for a in node.args if self.is_config(a)]
+        passed += [k for k in node.keywords if self.is_config(k.value)]
+        if passed:
+            self.pass_config(node, passed)
+        for argument in node.args:
+            if argument not in passed:
+                self.expression(argument, node)
+        for keyword in node.keywords:
+            if keyword not in passed:
+                self.expression(keyword.value, keyword)
+
+    def pass_config(self, node: ast.Call, passed: list[ast.expr | ast.keyword]) -> None:
+        """Take config arguments out of a call, when every function it may run has a config parameter there."""
+        callees = self.configs.callees(self.module, node)
+        fits = (
+            bool(callees)
+            and not any(isinstance(a, ast.Starred) for a in node.args)
+            and not any(k.arg is None for k in node.keywords)
+        )
+        for callee, bound in callees:
+            wanted = self.configs.takers.get(callee, set())
+            assert isinstance(callee, FunctionNode)
+            names = [a.arg for a in (*callee.args.posonlyargs, *callee.args.args)][bound:]
+            given = set()
+            for argument in passed:
+                if isinstance(argument, ast.keyword):
+                    given.add(argument.arg)
+                else:
+                    at = node.args.index(argument)
+                    given.add(names[at] if at < len(names) else None)
+            fits = fits and given == wanted
+        if not fits:
+            called = self.text[self.source.start(node.func) : self.source.end(node.func)]
+            message = (
+                f"the config is passed to `{called}`, which has no parameter annotated with the config class there"
+            )
+            self.problem(passed[0], "BLD030", message, HOW)
+            return
+        arguments: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+        arguments.sort(key=self.source.start)
+        self.rewrite.removed.update(passed)
+        low, high = self.source.end(node.func), self.source.end(node)
+        spans = []
+        for argument in arguments:
+            start, end = self.source.start(argument), self.source.end(argument)
+            opening = self.text.index("(", low) + 1
+            spans.append(self.source.grow(start, end, opening, high - 1))
+        self.remove_items(spans, [a in passed for a in arguments], self.text.index("(", low) + 1, high - 1)
