@@ -6,14 +6,36 @@ generated, so a compiled function gives the eager function's bits.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._dynamo.backends.registry import register_backend
 
 graphs: list[int] = []
 """The number of operators of each graph compiled in this process, in order; a recompilation is one more graph."""
+
+
+def register() -> None:
+    """Make ``torch.compile(backend="neuron")`` known.
+
+    To the first ``torch.compile``, not now: importing dynamo takes a second, and a process that only scores needs none.
+    """
+    torch_compile: Callable[..., Any] = torch.compile
+
+    @functools.wraps(torch_compile)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        _register_backend()
+        return torch_compile(*args, **kwargs)
+
+    torch.compile = compile
+
+
+@functools.cache
+def _register_backend() -> None:
+    from torch._dynamo.backends.registry import register_backend
+
+    register_backend(name="neuron")(compile_graph)
 
 
 def compile_graph(
@@ -26,8 +48,3 @@ def compile_graph(
         )
     graphs.append(sum(node.op in ("call_function", "call_method", "call_module") for node in graph.graph.nodes))
     return graph.forward
-
-
-def register() -> None:
-    """Make ``torch.compile(backend="neuron")`` known."""
-    register_backend(name="neuron")(compile_graph)

@@ -22,4 +22,4 @@ def register() -> None:
     compiler.register()
     kernels.register()
     # Where torch.accelerator.synchronize() ends: a device guard in Python cannot say that there is nothing to wait for.
-    torch._C._accelerator_synchronizeDevice = lambda index: None
+    torch._C._accelerator_synchronizeDevice = lambda device_index: None
