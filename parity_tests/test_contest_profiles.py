@@ -51,25 +51,10 @@ def test_owners_of_variables() -> None:
 
 def test_everything_torchrun_sets_is_owned_by_the_launcher() -> None:
     """The list that torch 2.x's elastic agent gives its workers."""
-    given = [
-        "LOCAL_RANK",
-        "RANK",
-        "GROUP_RANK",
-        "ROLE_RANK",
-        "ROLE_NAME",
-        "LOCAL_WORLD_SIZE",
-        "WORLD_SIZE",
-        "GROUP_WORLD_SIZE",
-    ]
-    given += [
-        "ROLE_WORLD_SIZE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "TORCHELASTIC_RESTART_COUNT",
-        "TORCHELASTIC_MAX_RESTARTS",
-    ]
-    given += ["TORCHELASTIC_RUN_ID", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE"]
-    given += ["TORCH_NCCL_ASYNC_ERROR_HANDLING", "OMP_NUM_THREADS"]
+    given = ["RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "MASTER_ADDR", "MASTER_PORT"]
+    given += ["WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE", "OMP_NUM_THREADS"]
+    given += ["TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RUN_ID"]
+    given += ["TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_ERROR_FILE", "TORCH_NCCL_ASYNC_ERROR_HANDLING"]
     for path in CONTESTS.glob("*.yaml"):
         environment = load(path).environment
         assert [name for name in given if environment.owner(name) != "launcher"] == []

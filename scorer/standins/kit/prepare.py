@@ -442,6 +442,8 @@ def _write_shards(directory: Path, texts: list[str], shards: int, keep: int) -> 
         smallest = sizes.index(min(sizes))
         groups[smallest].append(text)
         sizes[smallest] += len(text.encode())
+    if not all(groups):
+        raise KitError(f"{directory.name}: {len(texts)} documents for {len(groups)} row groups; the text is too short")
     directory.mkdir()
     schema = pa.schema([("text", pa.string())])
     for shard in range(keep):
