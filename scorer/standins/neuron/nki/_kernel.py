@@ -50,9 +50,13 @@ class Kernel:
         return Kernel(self.func, lnc)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the kernel. Every launch goes through here."""
+        """Launches the kernel. Every launch goes through here."""
         if running() is not None:
             return self.func(*args, **kwargs)
+        return self.run(*args, **kwargs)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the kernel without counting as a launch: `torch.compile` learns the shapes of results so."""
         self._check_cores()
         launch = Launch(self.__name__, self.lnc)
         arguments: list[Argument] = []
@@ -77,6 +81,12 @@ class Kernel:
                 f"{self.__name__}[{self.lnc}]: NCC_EVRF066: the kernel is specialised for LNC {self.lnc}, "
                 f"NEURON_LOGICAL_NC_CONFIG={configured}; launch {self.__name__}[{configured}]"
             )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and self.func is other.func and self.lnc == other.lnc
+
+    def __hash__(self) -> int:
+        return hash((self.func, self.lnc))
 
     def __repr__(self) -> str:
         return f"<nki kernel {self.__name__}[{self.lnc}]>"
