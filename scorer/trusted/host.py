@@ -80,6 +80,7 @@ class Host:
         self.module: ModuleType | None = None
         self.model: Any = None
         self.native_type: type = torch.Tensor
+        self.probing = (0, 0)  # process id and pipe of the fork that imports, too
         self.memory: mmap.mmap | None = None
         self.slot_tokens = self.slot_bytes = 0
         self.reused: dict[tuple[int, int], torch.Tensor] = {}
@@ -89,6 +90,7 @@ class Host:
         operations: dict[str, Callable[[Json], Json]] = {
             "hello": self.hello,
             "probe": self.probe,
+            "probed": self.probed,
             "import": self.import_submission,
             "load": self.load,
             "map": self.map,
@@ -146,7 +148,7 @@ class Host:
         }
 
     def probe(self, _: Json) -> Json:
-        """Import the submission in a fork, without an entry in `sys.modules`, as some scorers do."""
+        """Begin to import the submission in a fork, without an entry in `sys.modules`, as some scorers do."""
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -160,11 +162,18 @@ class Host:
             os.write(writing, json.dumps(outcome).encode())
             os._exit(0)
         os.close(writing)
+        self.probing = (child, reading)
+        return {}
+
+    def probed(self, _: Json) -> Json:
+        """How that import went."""
+        child, reading = self.probing
         with os.fdopen(reading, "rb") as pipe:
             text = pipe.read()
         os.waitpid(child, 0)
         died = {"type": "exit", "message": "the process ended during the import", "frames": []}
-        return json.loads(text) if text else {"imported": False, "error": died}
+        outcome: Json = json.loads(text) if text else {"imported": False, "error": died}
+        return outcome
 
     def import_submission(self, _: Json) -> Json:
         """Import the submission by path under another name, and look at what that changed outside of it."""

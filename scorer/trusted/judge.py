@@ -221,11 +221,12 @@ class _Trial:
 
     def _load(self, process: ModelProcess, streams: Streams) -> Model:
         self.doing = "import"
-        probe = process.call("probe")
+        process.call("probe")
         self.hello = self._answer(process.call("hello"), PUR001, "the device cannot be used")
         imported = self._answer(process.call("import"), PUR001, "the submission cannot be imported by path")
-        if not probe["imported"]:
-            error = probe["error"]
+        probed = process.call("probed")
+        if not probed["imported"]:
+            error = probed["error"]
             message = f"the import fails when train.py has no entry in sys.modules: {error['type']}: {error['message']}"
             self.findings.append(self.source.raise_at(PUR002, message, _line(error)))
         self.findings += conduct.surroundings(self.source, imported["changed"], "the import", None)
