@@ -10,7 +10,9 @@ from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.rules.source import Function, Hit, Source
 
-WRAPPERS = {"torch_neuronx.wrap_nki", "torch_neuronx.nki_op", "nki.jit", "nki.simulate"}
+# Ends of full names, whatever package offers them: neuronxcc.nki.jit is nki.jit too.
+JIT = ("nki.jit", "nki_jit")
+WRAPPERS = (*JIT, "nki.simulate", "wrap_nki", "nki_op")
 CALLS_ITSELF = {"apply", "forward", "__call__"}  # `Function.apply(x)` runs Function
 SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "itemsize"}
 SHAPE_METHODS = {"size", "numel", "nelement", "dim", "stride", "is_contiguous", "element_size", "is_floating_point"}
@@ -25,7 +27,7 @@ class Kernels:
             function
             for function in source.functions
             for decorator in function.decorator_list
-            if source.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator) == "nki.jit"
+            if _ends_with(source.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator), JIT)
         }
         self._names = {function.name for function in source.functions if function in self.jitted}
         self._members: set[str] = set()  # `self.NAME(...)` launches
@@ -45,7 +47,7 @@ class Kernels:
     def _leads_to_kernel(self, callee: ast.expr) -> bool:
         if isinstance(callee, (ast.Call, ast.Subscript)):  # wrap_nki(kernel)[lnc](...)
             return self._leads_to_kernel(callee.func if isinstance(callee, ast.Call) else callee.value)
-        if self._source.resolve(callee) in WRAPPERS:
+        if _ends_with(self._source.resolve(callee), WRAPPERS):
             return True
         if isinstance(callee, ast.Name):
             return callee.id in self._names
@@ -91,7 +93,11 @@ class Kernels:
             return False
         made_by = self._source.top_level.get(wrapper.func.id) if isinstance(wrapper.func, ast.Name) else None
         is_class = isinstance(made_by, ast.ClassDef) and made_by.name in self._names
-        return is_class or self._source.resolve(wrapper.func) in WRAPPERS
+        return is_class or _ends_with(self._source.resolve(wrapper.func), WRAPPERS)
+
+
+def _ends_with(full_name: str | None, ends: tuple[str, ...]) -> bool:
+    return full_name is not None and any(f".{full_name}".endswith(f".{end}") for end in ends)
 
 
 def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
