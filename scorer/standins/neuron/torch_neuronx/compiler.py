@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from . import kernels
+
 graphs: list[int] = []
 """The number of operators of each graph compiled in this process, in order; a recompilation is one more graph."""
 
@@ -36,6 +38,7 @@ def _register_backend() -> None:
     from torch._dynamo.backends.registry import register_backend
 
     register_backend(name="neuron")(compile_graph)
+    kernels.make_traceable()
 
 
 def compile_graph(
