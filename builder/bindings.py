@@ -65,6 +65,7 @@ class Bindings:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.modules = program.modules
+        self._references: dict[Occurrence, Reference | None] = {}
         self._found: dict[tuple[str, str], Meaning | None] = {}
         self._by_alias: dict[ast.AST, Import] = {}
         self._stars: dict[str, list[Import]] = {}
@@ -148,6 +149,11 @@ class Bindings:
 
     def of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         """What an occurrence means; None for a local name or a builtin."""
+        if occurrence not in self._references:
+            self._references[occurrence] = self._of(module, occurrence)
+        return self._references[occurrence]
+
+    def _of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         home = occurrence.home()
         if home is module.scope:
             meaning = self.variable(module, occurrence.name)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from builder.edits import Edit
 from builder.rewrite import Rewrite
 from builder.scan import Part
-from builder.source import Source
+from builder.source import Source, inner_statements
 
 
 def stored(node: ast.AST) -> list[ast.expr]:
@@ -41,9 +41,8 @@ def _walk(node: ast.AST, local: bool) -> Iterator[tuple[ast.expr, bool]]:
             local = False
         case ast.AnnAssign():
             yield node.annotation, local
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-            yield from _walk(child, local)
+    for child in inner_statements(node):
+        yield from _walk(child, local)
 
 
 def members(node: ast.expr) -> list[ast.expr]:

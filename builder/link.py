@@ -89,8 +89,9 @@ class Linker:
 
     def live(self, part: Part) -> list[Occurrence]:
         """The names in a part that freezing left."""
-        dead = self.rewrites[part.module.name].is_dead
-        return [o for o in part.module.by_part.get(part.index, []) if not dead(o.start)]
+        rewrite = self.rewrites[part.module.name]
+        occurrences = part.module.by_part.get(part.index, [])
+        return [o for o in occurrences if not rewrite.is_dead(o.start)] if rewrite.dead else occurrences
 
     def links(self, part: Part) -> Links:
         """What a part refers to."""

@@ -9,6 +9,7 @@ of its module in front (`model_norm`).
 from __future__ import annotations
 
 import ast
+import itertools
 import keyword
 import re
 import textwrap
@@ -171,10 +172,13 @@ class _Namer:
         else:
             words = [*symbol.module.split("."), symbol.name] if symbol.name else symbol.module.split(".")
         bare = original.lstrip("_")
-        candidates = ["_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
-        candidates += [f"{candidates[0]}_{i}" for i in range(2, 1000)]
-        used = taken | wanted | self.reserved | self.identifiers
-        return next(c for c in candidates if c.isidentifier() and c not in used and not self.hiding(symbol, c))
+        spoken = ["_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
+        numbered = (f"{spoken[0]}_{i}" for i in itertools.count(2))
+        used = (taken, wanted, self.reserved, self.identifiers)
+        for name in itertools.chain(spoken, numbered):
+            if name.isidentifier() and not any(name in names for names in used) and not self.hiding(symbol, name):
+                return name
+        raise AssertionError("numbers do not end")
 
     def hiding(self, symbol: Symbol, name: str) -> list[Scope]:
         """Scopes that would catch `name` at one of the symbol's places."""
@@ -194,8 +198,8 @@ class _Namer:
 
     def free(self, name: str, used: set[str]) -> str:
         used = used | self.reserved | self.identifiers | set(self.locals.values())
-        candidates = [name, *(f"{name}{i}" for i in range(2, 1000))]
-        return next(candidate for candidate in candidates if candidate not in used)
+        numbered = (f"{name}{i}" for i in itertools.count(2))
+        return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in used)
 
     def alias(self, symbol: Variable, original: str, taken: set[str], wanted: set[str]) -> None:
         """A second name for the places where a parameter or class member hides the first."""

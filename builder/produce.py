@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import json
 import platform
@@ -43,9 +44,19 @@ class Build:
 
 def produce(settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None) -> Build:
     """Build in memory. Raises BuildError with every problem found; writes nothing."""
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are millions of objects that all live to the end: collecting doubles the time
+    try:
+        return _produce(settings_file, config_file, sets or [])
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _produce(settings_file: Path, config_file: Path | None, sets: list[str]) -> Build:
     settings = read_settings(settings_file)
     program = scan(settings)
-    config = resolve(program, config_file, sets or [])
+    config = resolve(program, config_file, sets)
     command = launch_command(settings, config)
     bindings = Bindings(program)
     rewrites = freeze(program, bindings, config)

@@ -16,7 +16,7 @@ from builder import scopes
 from builder.errors import BuildError, Problem
 from builder.scopes import Occurrence, Scope
 from builder.settings import Settings
-from builder.source import Source
+from builder.source import Source, inner_statements
 
 
 @dataclass(frozen=True)
@@ -295,11 +295,11 @@ def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, 
     def walk(statement: ast.AST, scope: Scope, guarded: bool) -> None:
         tried = statement.body if isinstance(statement, (ast.Try, ast.TryStar)) and statement.handlers else []
         suppressed = isinstance(statement, ast.With) and "suppress" in ast.unparse(statement.items[0].context_expr)
-        for child in ast.iter_child_nodes(statement):
+        for child in inner_statements(statement):
             inner = guarded or child in tried or suppressed
             if isinstance(child, Statement):
                 found.append((child, scope, inner))
-            elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            else:
                 walk(child, scope_of.get(child, scope), inner)
 
     walk(node, scope_of.get(node, module.scope), False)

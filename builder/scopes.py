@@ -173,7 +173,8 @@ class _Analyzer:
         self.visitors: dict[type, Any] = {getattr(ast, name): v for name, v in visitors.items() if hasattr(ast, name)}
 
     def run(self) -> Scope:
-        for self.part, statement in enumerate(self.tree.body):
+        for index, statement in enumerate(self.tree.body):
+            self.part = index
             self.visit(statement)
         return self.module
 
@@ -218,11 +219,12 @@ class _Analyzer:
 
     def find(self, name: str, start: int) -> int:
         """Offset of the identifier `name` at or after `start` (the parser normalises identifiers, so compare those)."""
-        if self.text.startswith(name, start):
-            return start
-        match = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)").search(self.text, start)
-        assert match, f"{name} is not in the source behind offset {start}"
-        return match.start()
+        while True:
+            start = self.text.index(name, start)
+            around = self.text[start - 1] + self.text[start + len(name) : start + len(name) + 1]
+            if not any(character.isalnum() or character == "_" for character in around):
+                return start
+            start += 1
 
     def named(self, name: str, start: int, kind: str, node: ast.AST) -> None:
         at = self.find(name, start)

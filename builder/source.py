@@ -13,6 +13,7 @@ import hashlib
 import io
 import re
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +35,7 @@ class Positioned(Protocol):
     def end_col_offset(self) -> int | None: ...
 
 
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 BLANK = " \t\f\n\\"
 TOKEN = re.compile(strings.OPENING.pattern + r"|#")
 
@@ -156,6 +158,14 @@ class Source:
     def line_text(self, line: int) -> str:
         """The text of a 1-based line, without its line feed."""
         return self.text[self._starts[line - 1] : self._starts[line] - 1]
+
+
+def inner_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_case]:
+    """The statements (and handlers and cases) directly inside a statement, without looking at expressions."""
+    for name in BLOCKS:
+        inner = getattr(node, name, None)
+        if isinstance(inner, list):
+            yield from inner
 
 
 def _lex(source: Source) -> Lexical:

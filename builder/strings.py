@@ -7,6 +7,7 @@ every version alike.
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import re
 from collections.abc import Iterator
@@ -170,6 +171,10 @@ def parse_field(text: str, field: Field, line: int, column: int) -> ast.expr:
     """The expression of a field, its nodes placed where they stand in the module (`line`, UTF-8 `column` of
     `field.start`).
     """
+    name = text[field.start : field.end]
+    if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
+        place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + len(name)}
+        return ast.Name(name, ast.Load(), **place)
     tree = ast.parse(f"({text[field.start : field.end]}\n)", mode="eval").body
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):

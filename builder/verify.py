@@ -9,7 +9,6 @@ import builtins
 from typing import Any
 
 from builder import scopes
-from builder.edits import Edit
 from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
@@ -32,7 +31,7 @@ def verify(output: Output, rewrites: dict[str, Rewrite], profile: Profile, hooks
     proof.undefined(tree)
     proof.hooks(tree, hooks)
     proof.dataclasses(tree)
-    proof.equal()
+    proof.equal(tree)
     proof.size()
     if proof.problems:
         raise BuildError(proof.problems)
@@ -108,22 +107,27 @@ class _Proof:
                     self.problem(found.lineno, "BLD041", message, remedy)
                     break
 
-    def equal(self) -> None:
-        """Every part of the output equals its source under the recorded decisions."""
+    def equal(self, tree: ast.Module) -> None:
+        """Every part of the output equals its source under the recorded decisions, and nothing else is there."""
+        owner: dict[int, Part] = {}
         for part, (begin, end) in self.output.ranges.items():
-            rewrite = self.rewrites[part.module.name]
-            if not _touched(part, rewrite.edits):
-                continue
-            text = "\n".join(self.output.lines[begin:end])
-            derived = Deriver(rewrite).block([part.node])
-            difference = _difference(derived, ast.parse(text).body)
+            owner.update(dict.fromkeys(range(begin + 1, end + 1), part))
+        found: dict[Part, list[ast.stmt]] = {part: [] for part in self.output.ranges}
+        for node in tree.body:
+            if node.lineno in owner:
+                found[owner[node.lineno]].append(node)
+            elif not _is_written_by_builder(node):
+                self.differs(node.lineno)
+        for part, statements in found.items():
+            derived = Deriver(self.rewrites[part.module.name]).block([part.node])
+            difference = _difference(derived, statements, self.output.ranges[part][0] + 1)
             if difference:
-                self.problem(
-                    begin + difference,
-                    "BLD045",
-                    "the output differs from its source here",
-                    "report this: the builder is at fault",
-                )
+                self.differs(difference)
+
+    def differs(self, line: int) -> None:
+        """Report a line of the output that is not what its source says."""
+        message = "the output differs from its source here"
+        self.problem(line, "BLD045", message, "report this: the builder is at fault")
 
     def size(self) -> None:
         size, limit = len(self.output.text.encode()), self.profile.files.size_limit_bytes
@@ -134,10 +138,14 @@ class _Proof:
             )
 
 
-def _touched(part: Part, edits: list[Edit]) -> bool:
-    return any(
-        (edit.start < part.end and edit.end > part.start) or part.start <= edit.start < part.end for edit in edits
-    )
+def _is_written_by_builder(node: ast.stmt) -> bool:
+    """The docstring, imports, and second names (`model_norm = norm`)."""
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Assign(targets=[ast.Name()], value=ast.Name()):
+            return True
+    return False
 
 
 class Deriver:
@@ -224,11 +232,14 @@ def _merged(values: list[ast.expr]) -> ast.expr:
 
 def _difference(derived: Any, found: Any, line: int = 1) -> int:
     """0 when two trees are equal, else the line of the second at which they first differ."""
-    line = getattr(found, "lineno", line)
     if isinstance(derived, list):
         if not isinstance(found, list) or len(derived) != len(found):
             return line
-        return next((d for d in (_difference(a, b, line) for a, b in zip(derived, found, strict=True)) if d), 0)
+        for one, other in zip(derived, found, strict=True):
+            difference = _difference(one, other, line)
+            if difference:
+                return difference
+        return 0
     if isinstance(derived, ast.Constant) and derived.kind == "quoted":
         same = (
             isinstance(found, ast.Constant)
@@ -238,6 +249,7 @@ def _difference(derived: Any, found: Any, line: int = 1) -> int:
     if isinstance(found, ast.JoinedStr):
         found = _merged(found.values)
     if isinstance(derived, ast.AST):
+        line = getattr(found, "lineno", line)
         if type(derived) is not type(found):
             return line
         for field in derived._fields:
@@ -245,5 +257,6 @@ def _difference(derived: Any, found: Any, line: int = 1) -> int:
             if difference:
                 return difference
         return 0
-    same = type(derived) is type(found) and (derived == found or derived != derived)
-    return 0 if same and repr(derived) == repr(found) else line
+    if derived is found:
+        return 0
+    return 0 if type(derived) is type(found) and repr(derived) == repr(found) else line
