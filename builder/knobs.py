@@ -22,7 +22,7 @@ FORBIDDEN = "a frozen dataclass of plain fields and one-expression properties is
 
 @dataclass(frozen=True)
 class Knob:
-    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE" or "command line"."""
+    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE" or "command line, over ...", with the latter's."""
 
     value: Any
     origin: str
@@ -72,6 +72,8 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
             wrong, value = _typed(value, declared.annotation)
             if wrong:
                 problems.append(Problem(*place, "BLD006", f"knob `{name}` {wrong}", "correct the value"))
+            if origin == "command line":
+                origin = f"command line, over default {module.source.name}:{line}"
             knobs[name] = Knob(value, origin)
         elif declared.value is not None:
             try:
@@ -177,7 +179,8 @@ def _given(name: str, file: Path | None, sets: list[str], known: list[str]) -> G
         except yaml.YAMLError:
             problems.append(Problem(*place, "BLD003", f"{written!r} is not a YAML value", "quote the value"))
             continue
-        add(knob, value, "command line", place)
+        over = f", over {given[knob][1]}" if knob in given else ""
+        add(knob, value, f"command line{over}", place)
     if problems:
         raise BuildError(problems)
     return given

@@ -14,7 +14,7 @@ from scorer.findings import Place
 from scorer.room.receipts import Lane, Outcome, Rank, Receipt, Site
 from scorer.trusted.sources import Source
 
-_PLACE = re.compile(r"(?:file |default )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+)$")
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Case:
 
 
 def stated_place(text: object) -> Place | None:
-    """The place in a manifest's words: "recipe/kernels/rms_norm.py:12", "file recipe/configs/small.yaml:3"."""
-    match = _PLACE.fullmatch(text) if isinstance(text, str) else None
+    """The place in a manifest's words: "recipe/kernels/norm.py:12", "command line, over file recipe/small.yaml:3"."""
+    match = _PLACE.search(text) if isinstance(text, str) else None
     return Place(file=match["file"], line=int(match["line"])) if match else None
 
 
