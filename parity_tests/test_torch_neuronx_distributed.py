@@ -24,8 +24,10 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         "OMP_NUM_THREADS": "1",
     }
     run = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={WORLD}"]
-        + [str(HERE / "torch_neuronx_ranks.py"), str(out)],
+        [
+            *[sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={WORLD}"],
+            *[str(HERE / "torch_neuronx_ranks.py"), str(out)],
+        ],
         env=environment,
         capture_output=True,
         text=True,

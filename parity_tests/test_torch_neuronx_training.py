@@ -1,4 +1,4 @@
-"""A training run on the device: the CPU's bits in fp32, also under an observer of operators or of ``Tensor.backward``."""
+"""A training run on the device: the CPU's bits in fp32, also while operators or ``Tensor.backward`` are watched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rank of test_torch_neuronx_distributed: every operation of the process group "neuron", on neuron and on CPU tensors.
+"""One rank of test_torch_neuronx_distributed: the operations of the process group "neuron", on neuron and CPU tensors.
 
 Writes a JSON object, name of the operation -> the values that this rank ended with, to the directory given as argument.
 """
