@@ -22,7 +22,7 @@ FORBIDDEN = "a frozen dataclass of plain fields and one-expression properties is
 
 @dataclass(frozen=True)
 class Knob:
-    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE" or "command line, over ...", with the latter's."""
+    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE", or "command line, over" one of these."""
 
     value: Any
     origin: str
