@@ -65,7 +65,9 @@ def neuron(*tensors: Tensor) -> list[Tensor]:
 
 @cores
 @dtypes
-@pytest.mark.parametrize("shape", [(1, 8), (2, 3, 64), (127, 32), (128, 64), (129, 64), (300, 600), (257, 1)])
+@pytest.mark.parametrize(
+    "shape", [(1, 8), (2, 3, 64), (127, 32), (129, 64), (1025, 64), (300, 600), (257, 1), (130, 4096)]
+)
 def test_rms_norm(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
     x, dy = random(*shape, dtype=dtype, scale=3.0), random(*shape, dtype=dtype, seed=1)
     weight = 1.0 + 0.1 * random(shape[-1], dtype=torch.float32, seed=2)
@@ -103,7 +105,7 @@ def test_torch_rms_norm_is_the_definition(dtype: torch.dtype) -> None:
 
 @cores
 @dtypes
-@pytest.mark.parametrize("shape", [(1, 1), (2, 5, 48), (128, 256), (130, 16)])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5, 48), (128, 256), (1027, 256), (130, 8192)])
 def test_relu_squared(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
     x, dy = random(*shape, dtype=dtype, scale=2.0), random(*shape, dtype=dtype, seed=1)
     x.view(-1)[0] = 0.0
@@ -123,7 +125,17 @@ def test_relu_squared(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> N
 @cores
 @dtypes
 @pytest.mark.parametrize(
-    "shape", [(1, 1, 1, 2), (1, 7, 2, 32), (3, 16, 4, 8), (2, 128, 2, 32), (1, 129, 1, 64), (3, 200, 2, 16)]
+    "shape",
+    [
+        (1, 1, 1, 2),
+        (1, 7, 2, 32),
+        (3, 16, 4, 8),
+        (2, 128, 2, 32),
+        (1, 129, 1, 64),
+        (3, 200, 2, 16),
+        (9, 128, 4, 32),
+        (1, 130, 16, 128),
+    ],
 )
 def test_rotary_qk_norm(shape: tuple[int, int, int, int], dtype: torch.dtype, lnc: int) -> None:
     cos, sin = rotary_tables(shape[1], shape[3], 10000.0, torch.device("cpu"))
@@ -217,7 +229,7 @@ def test_softcap_cross_entropy_of_extreme_logits_is_finite() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: NkiReLUSquared(1)(torch.zeros(1, 16385, device="neuron")), "C = 16385"),
+        (lambda: NkiReLUSquared(1)(torch.zeros(1, 8193, device="neuron")), "C = 8193"),
         (
             lambda: NkiSoftcapCrossEntropy(30.0, 1)(
                 torch.zeros(1, 4, device="neuron"), torch.zeros(1, device="neuron").long()

@@ -2,7 +2,7 @@
 
 x is [..., C] in any floating dtype; y has the dtype of x; products are fp32.
 
-What the kernels need: C <= 16384 (three [128, C] tiles in SBUF); x contiguous. Any number of rows, LNC 1 and 2.
+What the kernels need: C <= 8192 (four [128, C] tiles in SBUF); x contiguous. Any number of rows, LNC 1 and 2.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch_neuronx import wrap_nki
 
 from recipe.kernels.tiling import row_tiles
 
-MAX_COLUMNS = 16384
+MAX_COLUMNS = 8192
 
 
 class NkiReLUSquared(nn.Module):
@@ -73,12 +73,13 @@ def relu_squared_forward(x: Any) -> Any:
     rows, columns = x.shape
     assert columns <= MAX_COLUMNS, f"relu_squared_forward: C = {columns}, must be at most {MAX_COLUMNS}"
     y = nl.ndarray(shape=(rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        xt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
-        yt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=xt, src=x[first : first + count, 0:columns])
+    for first, count, pack in row_tiles(rows, columns, nl.program_id(axis=0), nl.num_programs(axes=0)):
+        last = first + count * pack
+        xt = nl.ndarray(shape=(count, pack * columns), dtype=x.dtype, buffer=nl.sbuf)
+        yt = nl.ndarray(shape=(count, pack * columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=xt, src=x[first:last, 0:columns])
         nisa.scalar_tensor_tensor(dst=yt, data=xt, op0=nl.maximum, operand0=0.0, op1=nl.multiply, operand1=xt)
-        nisa.dma_copy(dst=y[first : first + count, 0:columns], src=yt)
+        nisa.dma_copy(dst=y[first:last, 0:columns], src=yt)
     return y
 
 
@@ -88,14 +89,15 @@ def relu_squared_backward(dy: Any, x: Any) -> Any:
     rows, columns = x.shape
     assert columns <= MAX_COLUMNS, f"relu_squared_backward: C = {columns}, must be at most {MAX_COLUMNS}"
     dx = nl.ndarray(shape=(rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        xt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
-        dyt = nl.ndarray(shape=(count, columns), dtype=dy.dtype, buffer=nl.sbuf)
-        doubled = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
-        dxt = nl.ndarray(shape=(count, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=xt, src=x[first : first + count, 0:columns])
-        nisa.dma_copy(dst=dyt, src=dy[first : first + count, 0:columns])
+    for first, count, pack in row_tiles(rows, columns, nl.program_id(axis=0), nl.num_programs(axes=0)):
+        last = first + count * pack
+        xt = nl.ndarray(shape=(count, pack * columns), dtype=x.dtype, buffer=nl.sbuf)
+        dyt = nl.ndarray(shape=(count, pack * columns), dtype=dy.dtype, buffer=nl.sbuf)
+        doubled = nl.ndarray(shape=(count, pack * columns), dtype=x.dtype, buffer=nl.sbuf)
+        dxt = nl.ndarray(shape=(count, pack * columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=xt, src=x[first:last, 0:columns])
+        nisa.dma_copy(dst=dyt, src=dy[first:last, 0:columns])
         nisa.tensor_scalar(dst=doubled, data=xt, op0=nl.maximum, operand0=0.0, op1=nl.multiply, operand1=2.0)
         nisa.tensor_tensor(dst=dxt, data1=doubled, data2=dyt, op=nl.multiply)
-        nisa.dma_copy(dst=dx[first : first + count, 0:columns], src=dxt)
+        nisa.dma_copy(dst=dx[first:last, 0:columns], src=dxt)
     return dx

@@ -3,7 +3,7 @@
 x is [..., D] in any floating dtype, weight [D] in fp32; y has the dtype of x. Statistics and products are fp32.
 
 What the kernels need: D <= 4096 (the gain's gradient takes D fp32 of PSUM, eight banks of 512); x contiguous. Any
-number of rows, LNC 1 and 2. Forward and backward keep three [128, D] tiles in SBUF per step.
+number of rows, LNC 1 and 2. The backward kernel keeps nine tiles in SBUF at once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
 from recipe.kernels.tiling import row_tiles
+
+MAX_WIDTH = 4096
 
 
 class NkiRMSNorm(nn.Module):
@@ -69,110 +71,119 @@ class RMSNormFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        """Gradients of x and weight; each core of the LNC returns its part of the latter."""
+        """Gradients of x and weight; the kernel returns the latter in parts, side by side."""
         rows, weight, rstd = ctx.saved_tensors
         dx, dweight = wrap_nki(rms_norm_backward)[ctx.lnc](
             dy=dy.reshape(rows.shape).contiguous(), x=rows, weight=weight, rstd=rstd
         )
-        return dx.view(dy.shape), dweight.sum(0), None, None
+        return dx.view(dy.shape), dweight.view(-1, weight.numel()).sum(0), None, None
 
 
 @nki.jit
 def rms_norm_forward(x: Any, weight: Any, eps: float) -> Any:
     """x [N, D], weight [D] fp32 -> y [N, D] like x, rstd [N, 1] fp32 = 1 / sqrt(mean(x^2) + eps)."""
     rows, width = x.shape
+    assert width <= MAX_WIDTH, f"rms_norm_forward: D = {width}, must be at most {MAX_WIDTH}"
     pmax = nl.tile_size.pmax
     core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
     y = nl.ndarray(shape=(rows, width), dtype=x.dtype, buffer=nl.shared_hbm)
     rstd = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
 
-    gain = nl.ndarray(shape=(pmax, width), dtype=weight.dtype, buffer=nl.sbuf)
+    gain = nl.ndarray(shape=(pmax, 1, width), dtype=weight.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=gain, src=weight.ap(pattern=[[0, pmax], [1, width]], offset=0))
-    for _, first, count in row_tiles(1, rows, core, cores):
-        xt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)
-        square = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-        total = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        scale = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        yt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=xt, src=x[first : first + count, 0:width])
-        nisa.activation(
-            dst=square,
-            op=nl.square,
-            data=xt,
-            reduce_op=nl.add,
-            reduce_res=total,
-            reduce_cmd=nisa.reduce_cmd.reset_reduce,
-        )
+    for first, count, pack in row_tiles(rows, width, core, cores):
+        last = first + count * pack
+        xt = nl.ndarray(shape=(count, pack, width), dtype=x.dtype, buffer=nl.sbuf)
+        square = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=xt, src=x[first:last, 0:width])
+        nisa.tensor_tensor(dst=square, data1=xt, data2=xt, op=nl.multiply)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=square, axis=2, keepdims=True)
         nisa.activation(dst=scale, op=nl.rsqrt, data=total, scale=1.0 / width, bias=eps)
-        nisa.scalar_tensor_tensor(
-            dst=yt, data=xt, op0=nl.multiply, operand0=scale, op1=nl.multiply, operand1=gain[0:count, 0:width]
-        )
-        nisa.dma_copy(dst=y[first : first + count, 0:width], src=yt)
-        nisa.dma_copy(dst=rstd[first : first + count, 0:1], src=scale)
+
+        scaled = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)
+        yt = nl.ndarray(shape=(count, pack, width), dtype=x.dtype, buffer=nl.sbuf)
+        gains = gain[0:count, 0:1, 0:width].broadcast(dim=1, size=pack)
+        nisa.tensor_tensor(dst=scaled, data1=xt, data2=scale.broadcast(dim=2, size=width), op=nl.multiply)
+        nisa.tensor_tensor(dst=yt, data1=scaled, data2=gains, op=nl.multiply)
+        nisa.dma_copy(dst=y[first:last, 0:width], src=yt)
+        nisa.dma_copy(dst=rstd[first:last, 0:1], src=scale)
     return y, rstd
 
 
 @nki.jit
 def rms_norm_backward(dy: Any, x: Any, weight: Any, rstd: Any) -> Any:
-    """dy, x [N, D], weight [D] fp32, rstd [N, 1] fp32 -> dx [N, D] like x, dweight [cores, D] fp32, to be summed over
-    cores.
+    """dy, x [N, D], weight [D] fp32, rstd [N, 1] fp32 -> dx [N, D] like x, dweight [cores, pack * D] fp32.
 
-    With g = dy * weight: dx = rstd * (g - x * rstd^2 * mean(g * x)); dweight = sum over rows of rstd * dy * x, which is
-    a product of the column rstd (stationary) with the tile dy * x (moving), accumulated in PSUM over the row tiles.
+    With g = dy * weight: dx = rstd * (g - x * rstd^2 * mean(g * x)). dweight = sum over rows of rstd * dy * x, which is
+    a product with a column of ones, accumulated in PSUM over the tiles; each core gives as many parts as a partition
+    has rows.
     """
     rows, width = x.shape
+    assert width <= MAX_WIDTH, f"rms_norm_backward: D = {width}, must be at most {MAX_WIDTH}"
     pmax, bank = nl.tile_size.pmax, nl.tile_size.psum_bank_fmax
-    banks = (width + bank - 1) // bank
-    assert banks <= 8, f"rms_norm_backward: D = {width}, but the gain's gradient must fit eight PSUM banks of {bank}"
     core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
+    tiles = row_tiles(rows, width, core, cores)
+    columns = row_tiles(rows, width, 0, cores)[0][2] * width  # of the widest tile, which is the first
     dx = nl.ndarray(shape=(rows, width), dtype=x.dtype, buffer=nl.shared_hbm)
-    dweight = nl.ndarray(shape=(min(cores, rows), width), dtype=nl.float32, buffer=nl.shared_hbm)
+    dweight = nl.ndarray(shape=(min(cores, rows), columns), dtype=nl.float32, buffer=nl.shared_hbm)
 
-    gain = nl.ndarray(shape=(pmax, width), dtype=weight.dtype, buffer=nl.sbuf)
+    gain = nl.ndarray(shape=(pmax, 1, width), dtype=weight.dtype, buffer=nl.sbuf)
+    ones = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=gain, src=weight.ap(pattern=[[0, pmax], [1, width]], offset=0))
-    parts = [nl.ndarray(shape=(1, min(bank, width - b * bank)), dtype=nl.float32, buffer=nl.psum) for b in range(banks)]
-    tiles = row_tiles(1, rows, core, cores)
-    for index, (_, first, count) in enumerate(tiles):
-        xt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)
-        dyt = nl.ndarray(shape=(count, width), dtype=dy.dtype, buffer=nl.sbuf)
-        scale = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=xt, src=x[first : first + count, 0:width])
-        nisa.dma_copy(dst=dyt, src=dy[first : first + count, 0:width])
-        nisa.dma_copy(dst=scale, src=rstd[first : first + count, 0:1])
+    nisa.memset(dst=ones, value=1.0)
+    sums = [
+        nl.ndarray(shape=(1, min(bank, columns - b)), dtype=nl.float32, buffer=nl.psum) for b in range(0, columns, bank)
+    ]
+    for index, (first, count, pack) in enumerate(tiles):
+        last = first + count * pack
+        xt = nl.ndarray(shape=(count, pack, width), dtype=x.dtype, buffer=nl.sbuf)
+        dyt = nl.ndarray(shape=(count, pack, width), dtype=dy.dtype, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=xt, src=x[first:last, 0:width])
+        nisa.dma_copy(dst=dyt, src=dy[first:last, 0:width])
+        nisa.dma_copy(dst=scale, src=rstd[first:last, 0:1])
+        gains = gain[0:count, 0:1, 0:width].broadcast(dim=1, size=pack)
+        scales = scale.broadcast(dim=2, size=width)
 
-        product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)  # dy * x
+        product = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)  # dy * x
+        part = nl.ndarray(shape=(count, pack * width), dtype=nl.float32, buffer=nl.sbuf)  # rstd * dy * x
         nisa.tensor_tensor(dst=product, data1=dyt, data2=xt, op=nl.multiply)
-        for b in range(banks):
-            start, stop = b * bank, min(width, (b + 1) * bank)
-            nisa.nc_matmul(dst=parts[b], stationary=scale, moving=product[0:count, start:stop], accumulate=index > 0)
+        nisa.tensor_tensor(dst=part, data1=product, data2=scales, op=nl.multiply)
+        for b in range(0, pack * width, bank):
+            end = min(b + bank, pack * width)
+            nisa.nc_matmul(
+                dst=sums[b // bank][0:1, 0 : end - b],
+                stationary=ones[0:count, 0:1],
+                moving=part[0:count, b:end],
+                accumulate=index > 0,
+            )
 
-        # -mean(g * x), summed by the scalar engine's accumulator with the factor in its scale
-        weighted = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-        mean = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=weighted, data1=product, data2=gain[0:count, 0:width], op=nl.multiply)
-        nisa.activation(
-            dst=product,
-            op=nl.copy,
-            data=weighted,
-            scale=-1.0 / width,
-            reduce_op=nl.add,
-            reduce_res=mean,
-            reduce_cmd=nisa.reduce_cmd.reset_reduce,
+        weighted = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)  # g * x
+        total = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scaled = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)
+        slope = nl.ndarray(shape=(count, pack, 1), dtype=nl.float32, buffer=nl.sbuf)  # -rstd^2 * mean(g * x)
+        nisa.tensor_tensor(dst=weighted, data1=product, data2=gains, op=nl.multiply)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=weighted, axis=2, keepdims=True)
+        nisa.tensor_tensor(dst=scaled, data1=total, data2=scale, op=nl.multiply)
+        nisa.scalar_tensor_tensor(
+            dst=slope, data=scaled, op0=nl.multiply, operand0=-1.0 / width, op1=nl.multiply, operand1=scale
         )
-        slope = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # -rstd^2 * mean(g * x)
-        nisa.tensor_scalar(dst=slope, data=mean, op0=nl.multiply, operand0=scale, op1=nl.multiply, operand1=scale)
 
-        g = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=g, data1=dyt, data2=gain[0:count, 0:width], op=nl.multiply)
-        inner = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.scalar_tensor_tensor(dst=inner, data=xt, op0=nl.multiply, operand0=slope, op1=nl.add, operand1=g)
-        dxt = nl.ndarray(shape=(count, width), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=dxt, data=inner, op0=nl.multiply, operand0=scale)
-        nisa.dma_copy(dst=dx[first : first + count, 0:width], src=dxt)
+        g = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)
+        along = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)
+        inner = nl.ndarray(shape=(count, pack, width), dtype=nl.float32, buffer=nl.sbuf)
+        dxt = nl.ndarray(shape=(count, pack, width), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=g, data1=dyt, data2=gains, op=nl.multiply)
+        nisa.tensor_tensor(dst=along, data1=xt, data2=slope.broadcast(dim=2, size=width), op=nl.multiply)
+        nisa.tensor_tensor(dst=inner, data1=g, data2=along, op=nl.add)
+        nisa.tensor_tensor(dst=dxt, data1=inner, data2=scales, op=nl.multiply)
+        nisa.dma_copy(dst=dx[first:last, 0:width], src=dxt)
     if tiles:
-        for b in range(banks):
-            start, stop = b * bank, min(width, (b + 1) * bank)
-            part = nl.ndarray(shape=(1, stop - start), dtype=nl.float32, buffer=nl.sbuf)
-            nisa.tensor_copy(dst=part, src=parts[b])
-            nisa.dma_copy(dst=dweight[core : core + 1, start:stop], src=part)
+        for b in range(0, columns, bank):
+            end = min(b + bank, columns)
+            out = nl.ndarray(shape=(1, end - b), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=out, src=sums[b // bank])
+            nisa.dma_copy(dst=dweight[core : core + 1, b:end], src=out)
     return dx, dweight

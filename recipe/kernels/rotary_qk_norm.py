@@ -9,8 +9,9 @@ swap exchanges the halves of D. The tables hold the signs: cos = (c, c) and sin 
 q and k are [B, T, H, D] in any floating dtype, cos and sin [T, D] in fp32; results have the dtype of q. Arithmetic is
 fp32.
 
-What the kernels need: D even; 2 * H * D <= 8192 (six fp32 tiles of that width in SBUF); q and k contiguous, of equal
-shape. Any B and T, LNC 1 and 2. One tile holds up to 128 positions of one row of the batch, q and k side by side.
+What the kernels need: D even; 2 * H * D <= 4096 (nine fp32 tiles of that width in SBUF); q and k contiguous, of equal
+shape. Any B and T, LNC 1 and 2. A tile holds up to 128 positions on its partitions; q and k, and as many rows of the
+batch as fit, lie side by side.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.tiling import row_tiles
+from recipe.kernels.tiling import position_tiles
 
-MAX_COLUMNS = 8192
+MAX_COLUMNS = 4096
 
 
 class NkiRotaryQKNorm(nn.Module):
@@ -102,53 +103,57 @@ def rotary_qk_norm_forward(q: Any, k: Any, cos: Any, sin: Any, eps: float) -> An
     half, both = width // 2, 2 * heads
     assert width % 2 == 0, f"rotary_qk_norm_forward: D = {width} is odd, but heads are rotated by halves"
     assert both * width <= MAX_COLUMNS, f"rotary_qk_norm_forward: 2 * H * D = {both * width}, must be <= {MAX_COLUMNS}"
+    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
     q_out = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
     k_out = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
     rstd = nl.ndarray(shape=(batch, positions, both, 1), dtype=nl.float32, buffer=nl.shared_hbm)
 
     loaded = -1  # first position of the tables in SBUF
-    for row, first, count in row_tiles(batch, positions, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        last = first + count
+    for row, rows, first, count in position_tiles(batch, positions, both * width, core, cores):
+        last_row, last = row + rows, first + count
         if loaded != first:
-            cos_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
-            sin_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            cos_tile = nl.ndarray(shape=(count, 1, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            sin_tile = nl.ndarray(shape=(count, 1, 1, width), dtype=nl.float32, buffer=nl.sbuf)
             nisa.dma_copy(dst=cos_tile, src=cos[first:last, 0:width])
             nisa.dma_copy(dst=sin_tile, src=sin[first:last, 0:width])
             loaded = first
-        x = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=x[0:count, 0:heads, 0:width], src=q[row, first:last, 0:heads, 0:width])
-        nisa.dma_copy(dst=x[0:count, heads:both, 0:width], src=k[row, first:last, 0:heads, 0:width])
+        x = nl.ndarray(shape=(count, rows, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        for source, start in ((q, 0), (k, heads)):
+            nisa.dma_copy(
+                dst=x[0:count, 0:rows, start : start + heads, 0:width],
+                src=source[row:last_row, first:last, 0:heads, 0:width].permute(dims=(1, 0, 2, 3)),
+            )
 
-        square = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        total = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
-        scale = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        square = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_tensor(dst=square, data1=x, data2=x, op=nl.multiply)
-        nisa.tensor_reduce(dst=total, op=nl.add, data=square, axis=2, keepdims=True)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=square, axis=3, keepdims=True)
         nisa.activation(dst=scale, op=nl.rsqrt, data=total, scale=1.0 / width, bias=eps)
 
-        straight = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        crossed = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=straight, data1=x, data2=cos_tile.broadcast(dim=1, size=both), op=nl.multiply)
-        nisa.tensor_tensor(
-            dst=crossed[0:count, 0:both, 0:half],
-            data1=x[0:count, 0:both, half:width],
-            data2=sin_tile[0:count, 0:1, 0:half].broadcast(dim=1, size=both),
-            op=nl.multiply,
-        )
-        nisa.tensor_tensor(
-            dst=crossed[0:count, 0:both, half:width],
-            data1=x[0:count, 0:both, 0:half],
-            data2=sin_tile[0:count, 0:1, half:width].broadcast(dim=1, size=both),
-            op=nl.multiply,
-        )
-        turned = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        y = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        straight = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        crossed = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        turned = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        y = nl.ndarray(shape=(count, rows, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        cosines = cos_tile.broadcast(dim=1, size=rows).broadcast(dim=2, size=both)
+        sines = sin_tile.broadcast(dim=1, size=rows).broadcast(dim=2, size=both)
+        nisa.tensor_tensor(dst=straight, data1=x, data2=cosines, op=nl.multiply)
+        for start, other in ((0, half), (half, 0)):
+            nisa.tensor_tensor(
+                dst=crossed[0:count, 0:rows, 0:both, start : start + half],
+                data1=x[0:count, 0:rows, 0:both, other : other + half],
+                data2=sines[0:count, 0:rows, 0:both, start : start + half],
+                op=nl.multiply,
+            )
         nisa.tensor_tensor(dst=turned, data1=straight, data2=crossed, op=nl.add)
-        nisa.tensor_tensor(dst=y, data1=turned, data2=scale.broadcast(dim=2, size=width), op=nl.multiply)
+        nisa.tensor_tensor(dst=y, data1=turned, data2=scale.broadcast(dim=3, size=width), op=nl.multiply)
 
-        nisa.dma_copy(dst=q_out[row, first:last, 0:heads, 0:width], src=y[0:count, 0:heads, 0:width])
-        nisa.dma_copy(dst=k_out[row, first:last, 0:heads, 0:width], src=y[0:count, heads:both, 0:width])
-        nisa.dma_copy(dst=rstd[row, first:last, 0:both, 0:1], src=scale)
+        for target, start in ((q_out, 0), (k_out, heads)):
+            nisa.dma_copy(
+                dst=target[row:last_row, first:last, 0:heads, 0:width].permute(dims=(1, 0, 2, 3)),
+                src=y[0:count, 0:rows, start : start + heads, 0:width],
+            )
+        nisa.dma_copy(dst=rstd[row:last_row, first:last, 0:both, 0:1].permute(dims=(1, 0, 2, 3)), src=scale)
     return q_out, k_out, rstd
 
 
@@ -163,62 +168,64 @@ def rotary_qk_norm_backward(dq_out: Any, dk_out: Any, q: Any, k: Any, cos: Any, 
     half, both = width // 2, 2 * heads
     assert width % 2 == 0, f"rotary_qk_norm_backward: D = {width} is odd, but heads are rotated by halves"
     assert both * width <= MAX_COLUMNS, f"rotary_qk_norm_backward: 2 * H * D = {both * width}, must be <= {MAX_COLUMNS}"
+    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
     dq = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
     dk = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
 
     loaded = -1  # first position of the tables in SBUF
-    for row, first, count in row_tiles(batch, positions, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        last = first + count
+    for row, rows, first, count in position_tiles(batch, positions, both * width, core, cores):
+        last_row, last = row + rows, first + count
         if loaded != first:
-            cos_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
-            sin_tile = nl.ndarray(shape=(count, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            cos_tile = nl.ndarray(shape=(count, 1, 1, width), dtype=nl.float32, buffer=nl.sbuf)
+            sin_tile = nl.ndarray(shape=(count, 1, 1, width), dtype=nl.float32, buffer=nl.sbuf)
             nisa.dma_copy(dst=cos_tile, src=cos[first:last, 0:width])
             nisa.dma_copy(dst=sin_tile, src=sin[first:last, 0:width])
             loaded = first
-        x = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
-        dy = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
-        scale = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=x[0:count, 0:heads, 0:width], src=q[row, first:last, 0:heads, 0:width])
-        nisa.dma_copy(dst=x[0:count, heads:both, 0:width], src=k[row, first:last, 0:heads, 0:width])
-        nisa.dma_copy(dst=dy[0:count, 0:heads, 0:width], src=dq_out[row, first:last, 0:heads, 0:width])
-        nisa.dma_copy(dst=dy[0:count, heads:both, 0:width], src=dk_out[row, first:last, 0:heads, 0:width])
-        nisa.dma_copy(dst=scale, src=rstd[row, first:last, 0:both, 0:1])
+        x = nl.ndarray(shape=(count, rows, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        dy = nl.ndarray(shape=(count, rows, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        scale = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        for tile, source, start in ((x, q, 0), (x, k, heads), (dy, dq_out, 0), (dy, dk_out, heads)):
+            nisa.dma_copy(
+                dst=tile[0:count, 0:rows, start : start + heads, 0:width],
+                src=source[row:last_row, first:last, 0:heads, 0:width].permute(dims=(1, 0, 2, 3)),
+            )
+        nisa.dma_copy(dst=scale, src=rstd[row:last_row, first:last, 0:both, 0:1].permute(dims=(1, 0, 2, 3)))
 
-        straight = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        crossed = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=straight, data1=dy, data2=cos_tile.broadcast(dim=1, size=both), op=nl.multiply)
-        nisa.tensor_tensor(
-            dst=crossed[0:count, 0:both, 0:half],
-            data1=dy[0:count, 0:both, half:width],
-            data2=sin_tile[0:count, 0:1, 0:half].broadcast(dim=1, size=both),
-            op=nl.multiply,
-        )
-        nisa.tensor_tensor(
-            dst=crossed[0:count, 0:both, half:width],
-            data1=dy[0:count, 0:both, 0:half],
-            data2=sin_tile[0:count, 0:1, half:width].broadcast(dim=1, size=both),
-            op=nl.multiply,
-        )
-        g = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        straight = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        crossed = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        g = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        cosines = cos_tile.broadcast(dim=1, size=rows).broadcast(dim=2, size=both)
+        sines = sin_tile.broadcast(dim=1, size=rows).broadcast(dim=2, size=both)
+        nisa.tensor_tensor(dst=straight, data1=dy, data2=cosines, op=nl.multiply)
+        for start, other in ((0, half), (half, 0)):
+            nisa.tensor_tensor(
+                dst=crossed[0:count, 0:rows, 0:both, start : start + half],
+                data1=dy[0:count, 0:rows, 0:both, other : other + half],
+                data2=sines[0:count, 0:rows, 0:both, start : start + half],
+                op=nl.multiply,
+            )
         nisa.tensor_tensor(dst=g, data1=straight, data2=crossed, op=nl.subtract)
 
-        product = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        total = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
-        scaled = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)
-        slope = nl.ndarray(shape=(count, both, 1), dtype=nl.float32, buffer=nl.sbuf)  # -rstd^2 * mean(g * x)
+        product = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        scaled = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)
+        slope = nl.ndarray(shape=(count, rows, both, 1), dtype=nl.float32, buffer=nl.sbuf)  # -rstd^2 * mean(g * x)
         nisa.tensor_tensor(dst=product, data1=g, data2=x, op=nl.multiply)
-        nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=2, keepdims=True)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=3, keepdims=True)
         nisa.tensor_tensor(dst=scaled, data1=total, data2=scale, op=nl.multiply)
         nisa.scalar_tensor_tensor(
             dst=slope, data=scaled, op0=nl.multiply, operand0=-1.0 / width, op1=nl.multiply, operand1=scale
         )
-        along = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        inner = nl.ndarray(shape=(count, both, width), dtype=nl.float32, buffer=nl.sbuf)
-        dx = nl.ndarray(shape=(count, both, width), dtype=q.dtype, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=along, data1=x, data2=slope.broadcast(dim=2, size=width), op=nl.multiply)
+        along = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        inner = nl.ndarray(shape=(count, rows, both, width), dtype=nl.float32, buffer=nl.sbuf)
+        dx = nl.ndarray(shape=(count, rows, both, width), dtype=q.dtype, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=along, data1=x, data2=slope.broadcast(dim=3, size=width), op=nl.multiply)
         nisa.tensor_tensor(dst=inner, data1=g, data2=along, op=nl.add)
-        nisa.tensor_tensor(dst=dx, data1=inner, data2=scale.broadcast(dim=2, size=width), op=nl.multiply)
+        nisa.tensor_tensor(dst=dx, data1=inner, data2=scale.broadcast(dim=3, size=width), op=nl.multiply)
 
-        nisa.dma_copy(dst=dq[row, first:last, 0:heads, 0:width], src=dx[0:count, 0:heads, 0:width])
-        nisa.dma_copy(dst=dk[row, first:last, 0:heads, 0:width], src=dx[0:count, heads:both, 0:width])
+        for target, start in ((dq, 0), (dk, heads)):
+            nisa.dma_copy(
+                dst=target[row:last_row, first:last, 0:heads, 0:width].permute(dims=(1, 0, 2, 3)),
+                src=dx[0:count, 0:rows, start : start + heads, 0:width],
+            )
     return dq, dk

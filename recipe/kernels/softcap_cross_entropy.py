@@ -102,7 +102,7 @@ def softcap_cross_entropy_forward(logits: Any, targets: Any, cap: float) -> Any:
 
     columns = nl.ndarray(shape=(pmax, widest), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=columns, pattern=[[1, widest]], offset=0, channel_multiplier=0)
-    for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
+    for first, count, _ in row_tiles(rows, CHUNK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
         label = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
         nisa.dma_copy(dst=label, src=targets[first:last, 0:1])
@@ -169,7 +169,7 @@ def softcap_cross_entropy_backward(dlosses: Any, logits: Any, targets: Any, lse:
 
     columns = nl.ndarray(shape=(pmax, widest), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=columns, pattern=[[1, widest]], offset=0, channel_multiplier=0)
-    for _, first, count in row_tiles(1, rows, nl.program_id(axis=0), nl.num_programs(axes=0)):
+    for first, count, _ in row_tiles(rows, CHUNK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
         label = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
         slope = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
