@@ -48,6 +48,10 @@ class NeuronProcessGroup(ProcessGroup):
     def __init__(self, store: Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)  # type: ignore[call-arg]  # torch's stub lacks this constructor
         self._gloo: Any = dist.ProcessGroupGloo(store, rank, size, timeout)
+        # Torch asks a group's backends for its name and abilities; its operations are the methods of this class.
+        self._set_default_backend(ProcessGroup.BackendType.CUSTOM)
+        for device in (DEVICE_TYPE, "cpu"):
+            self._register_backend(torch.device(device), ProcessGroup.BackendType.CUSTOM, self._gloo)
 
     def getBackendName(self) -> str:  # noqa: N802 (torch calls it by this name)
         """The backend's name."""
