@@ -84,9 +84,16 @@ def test_an_impure_model_is_named(
 ) -> None:
     text = submission(**pieces)
     found = {finding.code: finding for finding in workshop.purity(text)}
-    assert code in found, f"{title}: found {list(found)}"
+    assert list(found) == [code], f"{title}: found {list(found)}"
     assert found[code].artifact_line == line_of(text, line)
     assert words in found[code].message
+
+
+def test_a_model_that_looks_ahead_and_aside_is_told_both(workshop: Workshop) -> None:
+    text = submission(mix="h = h + torch.roll(e, -1, 1)", after="logits = logits - logits.mean(0) / 2")
+    found = workshop.purity(text)
+    assert [finding.code for finding in found] == ["PUR012", "PUR010"]
+    assert found[1].artifact_line == line_of(text, "forward(self, e)")
 
 
 # title, pieces, words of the message

@@ -67,7 +67,8 @@ def check(model: Model, rows: torch.Tensor) -> list[Finding]:
     bench = Bench(model, first, second, logits, unit(model.dtypes))
     findings = stateless(bench, before)
     if not any(found.evidence.get("logits_differ") for found in findings):  # else no two runs can be compared
-        findings += [*causal(bench), *batch_independent(bench), *mode_independent(bench)]
+        among_others = batch_independent(bench)
+        findings += [*among_others, *causal(bench, alone=bool(among_others)), *mode_independent(bench)]
     if model.changed_input:
         findings.append(
             model.source.raise_at(PUR013, "forward changed the batch that it was given", model.forward_line)
@@ -98,18 +99,33 @@ def stateless(bench: Bench, before: dict[str, tuple[str, str]]) -> list[Finding]
     return []
 
 
-def causal(bench: Bench) -> list[Finding]:
-    """Each row's suffix replaced from a position of its own: the logits before it stay, those after it move."""
-    model, (count, length) = bench.model, bench.first.shape
+def causal(bench: Bench, alone: bool) -> list[Finding]:
+    """Each row's suffix replaced from a position of its own: the logits before it stay, those after it move.
+
+    `alone` tries rows one by one, for a model whose rows depend on their neighbours.
+    """
+    count, length = bench.first.shape
     cuts = [1 + (row * (length - 2)) // max(1, count - 1) for row in range(count)]
     changed = bench.first.clone()
     for row, cut in enumerate(cuts):
         changed[row, cut:] = _other(bench.first[row, cut:], bench.second[row, cut:])
-    logits = model.forward(changed)
+    if not alone:
+        return _looks_ahead(bench, bench.first, changed, cuts) or _other_lengths(bench)
+    for row in sorted({0, count // 2, count - 1}):
+        one = slice(row, row + 1)
+        if found := _looks_ahead(bench, bench.first[one], changed[one], cuts[one]):
+            return found
+    return []
+
+
+def _looks_ahead(bench: Bench, before: torch.Tensor, after: torch.Tensor, cuts: list[int]) -> list[Finding]:
+    model = bench.model
+    expected = bench.logits if before is bench.first else model.forward(before)
+    logits = model.forward(after)
     for row, cut in enumerate(cuts):
-        difference = compare(bench.logits[row, :cut], logits[row, :cut], Change.CONTENT, bench.rounding)
+        difference = compare(expected[row, :cut], logits[row, :cut], Change.CONTENT, bench.rounding)
         if difference.exceeded:
-            module, line = model.locate(bench.first, changed, [(row, row)], cut, bench.rounding)
+            module, line = model.locate(before, after, [(row, row)], cut, bench.rounding)
             where = f" first in {module}" if module else ""
             return [
                 model.source.raise_at(
@@ -120,9 +136,9 @@ def causal(bench: Bench) -> list[Finding]:
                     evidence={"row": row, "cut": cut, "module": module, **_numbers(difference, bench)},
                 )
             ]
-    if any(torch.equal(bench.logits[row, cut:], logits[row, cut:]) for row, cut in enumerate(cuts)):
+    if any(torch.equal(expected[row, cut:], logits[row, cut:]) for row, cut in enumerate(cuts)):
         return [_void(bench, "causality", "replacing a row's last tokens changes none of its logits")]
-    return _other_lengths(bench)
+    return []
 
 
 def _other_lengths(bench: Bench) -> list[Finding]:
