@@ -1,7 +1,10 @@
 """The device "neuron" as a program meets it: tensors say so, memory behaves like memory, mixing devices is refused."""
 
 import copy
+import importlib.util
 import io
+import sys
+import types
 
 import pytest
 import torch
@@ -12,6 +15,25 @@ from torch import nn
 def test_the_package_says_that_it_is_a_stand_in() -> None:
     assert torch_neuronx.STAND_IN is True
     assert torch_neuronx.__version__.endswith("+standin")
+
+
+def test_another_torch_and_another_nki_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load_again() -> None:
+        path = str(torch_neuronx.__file__)
+        spec = importlib.util.spec_from_file_location("again", path, submodule_search_locations=[])
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+    monkeypatch.setattr(torch, "__version__", "2.11.0+cpu")
+    with pytest.raises(ImportError, match=r"torch 2\.13, and found torch 2\.11\.0\+cpu: install"):
+        load_again()
+    monkeypatch.undo()
+    foreign = types.ModuleType("nki")
+    foreign.__file__ = "/site-packages/nki/__init__.py"
+    monkeypatch.setitem(sys.modules, "nki", foreign)
+    with pytest.raises(ImportError, match="nki stand-in, and found /site-packages/nki"):
+        load_again()
 
 
 def test_factories_make_plain_tensors_of_the_device() -> None:

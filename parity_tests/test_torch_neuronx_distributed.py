@@ -46,6 +46,9 @@ EXPECTED: dict[str, list[Any]] = {
     "all_gather": [[[1.0, 1.0], [2.0, 2.0]]] * 2,
     "all_gather_into_tensor": [[1.0, 1.0, 2.0, 2.0]] * 2,
     "reduce_scatter_tensor": [[0.0, 3.0], [6.0, 9.0]],
+    "all_reduce in a group of two": [[3.0, 3.0]] * 2,
+    "functional all_reduce": [[3.0, 3.0]] * 2,
+    "all_to_all_single": [[0.0, 10.0], [1.0, 11.0]],
     "send and recv": [[1.0, 1.0]] * 2,
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 import torch_neuronx  # noqa: F401  (registers the process group)
 
 
@@ -43,6 +44,12 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
         dist.send(found["send and recv"], dst=1)
     elif rank == 1:
         dist.recv(found["send and recv"], src=0)
+    group = dist.new_group([0, 1])
+    found["all_reduce in a group of two"] = mine(2)
+    dist.all_reduce(found["all_reduce in a group of two"], group=group)
+    found["functional all_reduce"] = functional.all_reduce(mine(2), "sum", dist.group.WORLD) + 0
+    found["all_to_all_single"] = torch.empty(world, device=device)
+    dist.all_to_all_single(found["all_to_all_single"], torch.arange(float(world), device=device) + 10 * rank)
     dist.barrier()
     assert all(tensor.device.type == device for tensor in found.values())
     return {name: tensor.tolist() for name, tensor in found.items() if not (name == "reduce" and rank)}
@@ -58,7 +65,7 @@ def data_parallel(rank: int) -> list[list[float]]:
 
 
 if __name__ == "__main__":
-    dist.init_process_group("neuron")
+    dist.init_process_group("neuron", device_id=torch.device("neuron", 0))
     rank, world = dist.get_rank(), dist.get_world_size()
     everyone: list[object] = [None] * world
     dist.all_gather_object(everyone, rank * 10)
