@@ -137,6 +137,46 @@ def test_without_the_kits_boundary_an_update_ends_at_the_next_backward(tmp_path:
         assert [update[name] for update in seen.updates] == [update[name] for update in with_boundary.updates]
 
 
+def test_an_optimizer_that_torch_does_not_know_is_followed_by_the_kits_boundary(tmp_path: Path) -> None:
+    source = (
+        program()
+        .replace(
+            "        optimizer.step()\n        optimizer.zero_grad()\n",
+            "        with torch.no_grad():\n"
+            "            for parameter in model.parameters():\n"
+            "                parameter -= 0.01 * parameter.grad\n"
+            "                parameter.grad = None\n",
+        )
+        .replace("    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)\n", "")
+    )
+    seen = run_alone(tmp_path / "run", source, seconds_per_update=0.5)
+    assert [len(update["losses"]) for update in seen.updates] == [2] * 6
+    assert seen.updates[0]["losses"] != seen.updates[1]["losses"]
+
+
+def test_the_perturbation_is_seen_through_a_zero_parameter_and_a_normalization(tmp_path: Path) -> None:
+    source = (
+        program()
+        .replace(
+            "        self.up = torch.nn.Linear(8, width)\n",
+            "        self.bias_of_zeros = torch.nn.Parameter(torch.zeros(width))\n"
+            "        self.first = torch.nn.Linear(8, width, bias=False)\n",
+        )
+        .replace("torch.relu(self.up(x))", "torch.nn.functional.rms_norm(self.first(x), (16,)) + self.bias_of_zeros")
+    )
+    assert min(("bias_of_zeros", "down.weight", "first.weight")) == "bias_of_zeros"
+    source = source.replace("self.down", "self.unembed")
+    plain = run_alone(tmp_path / "plain", source)
+    perturbed = run_alone(tmp_path / "perturbed", source, perturb=True)
+    changed = {
+        name: plain.updates[0]["parameter_hashes"][name] != perturbed.updates[0]["parameter_hashes"][name]
+        for name in plain.updates[0]["parameter_hashes"]
+    }
+    assert changed == {"bias_of_zeros": False, "first.weight": True, "unembed.weight": False}
+    losses = [[float.fromhex(run.updates[1]["losses"][0]) for run in (plain, perturbed)]]
+    assert abs(losses[0][0] - losses[0][1]) > 1e-4
+
+
 def test_an_uncaught_exception_is_told_with_the_programs_line(tmp_path: Path) -> None:
     source = program('if step == 3: raise ValueError("no luck")')
     seen = run_alone(tmp_path / "run", source)

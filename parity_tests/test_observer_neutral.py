@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from parity_tests.room_programs import Alone, program, run_alone
+from scorer import contest
+from scorer.room.kit import ensure_kit
+from scorer.room.lane import LaneSpec, run_lane
+from scorer.room.launch import parse_local
+from scorer.room.receipts import Clock, Lane
 
 # Draws random numbers from the default generator in every update: an observer that drew one would shift them all.
 NOISE = (
@@ -43,6 +48,30 @@ def test_a_perturbed_run_has_another_checkpoint(tmp_path: Path, plain: Alone, wa
     assert perturbed.updates[0]["gradient_hashes"] == watched.updates[0]["gradient_hashes"]
     assert perturbed.updates[0]["parameter_hashes"] != watched.updates[0]["parameter_hashes"]
     assert perturbed.updates[1]["losses"] != watched.updates[1]["losses"]
+
+
+def test_the_recipe_on_the_stand_in_device_leaves_the_same_checkpoint_bytes(tmp_path: Path) -> None:
+    profile = contest.load("embedded")
+    kit = ensure_kit(profile)
+    text = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 -m recipe --config small"
+    seen = {}
+    for observe in (True, False):
+        spec = LaneSpec(
+            lane=Lane.LOCAL,
+            plan=parse_local(text),
+            source=Path(__file__).parents[1],
+            clock=Clock(kind="virtual", seconds_per_update=0.5),
+            observe=observe,
+        )
+        receipt = run_lane(spec, profile, kit, tmp_path / str(observe))
+        assert receipt.problem is None
+        assert receipt.checkpoint is not None
+        seen[observe] = receipt
+    (rank,) = seen[True].ranks
+    assert rank.updates[0].parameter_hashes
+    assert rank.census
+    assert seen[False].ranks == []
+    assert seen[True].checkpoint == seen[False].checkpoint
 
 
 SURROUNDINGS = """

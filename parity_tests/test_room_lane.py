@@ -225,6 +225,28 @@ def test_a_rank_that_leaves_without_a_record_fails_the_lane(tmp_path: Path) -> N
     assert len(seen.ranks[0].updates) == 6
 
 
+def test_a_program_that_writes_into_its_record_gets_none(tmp_path: Path) -> None:
+    hook = """
+import json
+if step == 3:
+    records = json.load(open(os.environ["SUBMISSION_PARITY_OBSERVE"]))["records"]
+    open(records + "/rank-0.jsonl", "a").write("{}" + chr(10))
+"""
+    seen = run_artifact(tmp_path, program(hook))
+    assert seen.outcome is Outcome.FAILED
+    assert codes(seen) == ["RUN011"]
+    assert seen.ranks == []
+
+
+def test_of_a_runaway_log_the_ends_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scorer.room.lane.LONGEST_LOG_BYTES", 2000)
+    seen = run_artifact(tmp_path, program('print("x" * 997)'))
+    kept = (tmp_path / "keep" / "log.txt").read_text()
+    assert len(kept) < 2100
+    assert "bytes left out" in kept
+    assert seen.summary == {"num_steps": "6"}
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 4 MiB, where this machine lets us have one."""

@@ -22,7 +22,7 @@ from typing import IO
 import scorer
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.files import sha256_file, sha256_tree
+from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
 from scorer.room import checkpoint, log, records
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
@@ -48,6 +48,7 @@ LOG_NAME = "log.txt"
 TAIL_LINES = 40
 POLL_SECONDS = 0.1
 FULL_DISK_BYTES = 1 << 16
+LONGEST_LOG_BYTES = 16 << 20
 RANK_KILLED = re.compile(r"exitcode\s*:\s*(-\d+)\)\s*local_rank\s*:\s*(\d+)")
 
 FAILED = define(
@@ -364,7 +365,7 @@ class _Run:
         told = self.profile.files.checkpoint
         path, kept = self.room.work / told, self.keep / told
         try:
-            shutil.copyfile(self.log, self.keep / LOG_NAME)
+            write_atomic(self.keep / LOG_NAME, self._log_bytes())
             if path.is_file() and not path.is_symlink():
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, kept)
@@ -425,8 +426,18 @@ class _Run:
         if all((known.code, known.message, known.place) != (code, found.message, place) for known in self.findings):
             self.findings.append(found)
 
+    def _log_bytes(self) -> bytes:
+        """The output; of a runaway one its beginning and its end."""
+        size = self.log.stat().st_size
+        if size <= LONGEST_LOG_BYTES:
+            return self.log.read_bytes()
+        with self.log.open("rb") as file:
+            head = file.read(LONGEST_LOG_BYTES // 2)
+            file.seek(size - LONGEST_LOG_BYTES // 2)
+            return head + f"\n... {size - LONGEST_LOG_BYTES} bytes left out ...\n".encode() + file.read()
+
     def _read_log(self) -> list[str]:
-        text = self.log.read_bytes().decode("utf-8", errors="backslashreplace")
+        text = self._log_bytes().decode("utf-8", errors="backslashreplace")
         return [self._rename(line.rstrip("\r")) for line in text.split("\n")]
 
     def _split_time(self, launched: float, ended: float, journals: list[records.Journal]) -> TimeSplit | None:

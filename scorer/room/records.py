@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,9 +36,18 @@ class Journal:
 
 
 def read_all(directory: Path, rename: Callable[[str], str]) -> list[Journal]:
-    """Every journal in `directory`, by rank. `rename` replaces the room's paths in environment values and details."""
-    journals = [_read(path, rename) for path in directory.glob("rank-*.jsonl")]
-    return sorted((journal for journal in journals if journal is not None), key=lambda journal: journal.rank.rank)
+    """Every journal in `directory`, by rank. `rename` replaces the room's paths in environment values and details.
+
+    A journal that the observer cannot have written, because the program wrote into it, is left out: its rank then
+    counts as one without a record.
+    """
+    journals = []
+    for path in directory.glob("rank-*.jsonl"):
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, IndexError):
+            journal = _read(path, rename)
+            if journal is not None:
+                journals.append(journal)
+    return sorted(journals, key=lambda journal: journal.rank.rank)
 
 
 def lines(data: bytes) -> list[dict[str, Any]]:

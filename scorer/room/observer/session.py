@@ -26,7 +26,7 @@ from .program import Program
 from .settings import Settings
 
 PERTURBATION = 1 + 2**-6
-WAIT_FOR_RANKS_SECONDS = 20.0
+WAIT_FOR_RANKS_SECONDS = 60.0
 
 real_monotonic = time.monotonic  # before the clock is replaced
 real_sleep = time.sleep
@@ -126,8 +126,6 @@ class Session:
         with self._working():
             if self._named is None:
                 self._find_model(optimizer)
-                if self.settings.perturb:
-                    self._perturb()
             if self._in_window:
                 self._hash_gradients(optimizer)
 
@@ -200,6 +198,8 @@ class Session:
 
     def _close(self) -> None:
         self._gather()
+        if self._named is None:  # an optimizer that torch does not know
+            self._find_model(None)
         rows = None
         if self._census is not None:
             rows, self._census = self._census.end(), None
@@ -255,9 +255,10 @@ class Session:
     def _find_model(self, optimizer: Any) -> None:
         """Name the parameters by the module that holds most of what is optimized, and of several the largest.
 
+        Without any optimizer of torch's, everything that has a gradient is wanted.
         A rank may optimize a part of the model only; all of it is wanted. A wrapper holds as much: short names win.
         """
-        module, optimizers = self.torch.nn.Module, {id(optimizer): optimizer}
+        module, optimizers = self.torch.nn.Module, {id(optimizer): optimizer} if optimizer is not None else {}
         modules = []
         for thing in gc.get_objects():
             # type() and not isinstance(): asking a lazy proxy for its class could run the program's code
@@ -269,9 +270,11 @@ class Session:
         wanted = {id(parameter) for group in groups for parameter in group["params"]}
         named: dict[str, Any] = {
             f"group{g}.parameter{p}": parameter
-            for g, group in enumerate(optimizer.param_groups)
+            for g, group in enumerate(groups)
             for p, parameter in enumerate(group["params"])
         }
+        if not optimizers:
+            wanted = {id(p) for each in modules for p in each.parameters() if p.grad is not None}
         best = (0, 0, 0)
         for candidate in modules:
             parameters = dict(candidate.named_parameters())
@@ -294,11 +297,20 @@ class Session:
             ],
             knobs=knobs.held(self.program),
         )
+        if self.settings.perturb:
+            self._perturb(self._named)
 
-    def _perturb(self) -> None:
-        assert self._named is not None
+    def _perturb(self, named: dict[str, Any]) -> None:
+        """Scale every second row of the first parameter that is not zero.
+
+        Not all of it: a layer in front of a normalization would hide a common factor.
+        """
         with self.torch.no_grad():
-            self._named[min(self._named)].mul_(PERTURBATION)
+            for _, parameter in sorted(named.items()):
+                rows = parameter[::2] if parameter.dim() else parameter
+                if bool(rows.count_nonzero().item()):
+                    rows.mul_(PERTURBATION)
+                    return
 
     def _hash_gradients(self, optimizer: Any) -> None:
         for g, group in enumerate(optimizer.param_groups):
