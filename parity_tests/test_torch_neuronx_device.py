@@ -59,6 +59,17 @@ def test_factories_make_plain_tensors_of_the_device() -> None:
     assert "device='neuron:0'" in repr(torch.zeros(2, device="neuron"))
 
 
+def test_the_device_may_be_the_default() -> None:
+    with torch.device("neuron"):
+        linear = nn.Linear(3, 2)
+        tensor = torch.arange(6.0).view(2, 3)
+        torch.add(tensor, 1, out=tensor[:, :])
+        assert torch.remainder(tensor, 4).tolist() == [[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]]
+        assert tensor.view(torch.int32).device.type == linear(tensor).device.type == "neuron"
+        assert torch.ones(2, device="cpu").is_cpu
+    assert torch.ones(2).is_cpu
+
+
 def test_values_cross_both_ways() -> None:
     source = torch.randn(3, 4)
     there = source.to("neuron")
@@ -144,8 +155,21 @@ def test_an_operator_that_the_device_lacks_is_named() -> None:
         torch.eye(3, device="neuron").to_sparse()
     with pytest.raises(TypeError, match="neuron"):
         torch.ones(2, device="neuron").numpy()
-    with pytest.raises(RuntimeError, match="neuron:1"):
+
+
+def test_every_core_of_the_chip_is_the_ranks_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError, match="neuron:1 does not exist: the chip has 1 logical cores"):
         torch.ones(2, device="neuron:1")
+    with pytest.raises(RuntimeError, match="neuron:1 does not exist"):
+        torch.neuron.set_device(1)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert torch.neuron.device_count() == 4
+    torch.neuron.set_device(3)
+    tensor = torch.ones(2, device=torch.device("neuron", 3))
+    assert tensor.device.index == torch.neuron.current_device() == 0
+    assert (tensor + torch.ones(2, device="neuron")).sum().item() == 4
+    with pytest.raises(RuntimeError, match="neuron:4 does not exist"):
+        tensor.to("neuron:4")
 
 
 def test_one_seed_gives_one_stream_on_both_devices() -> None:

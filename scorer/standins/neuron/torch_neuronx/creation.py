@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .memory import DEVICE_TYPE, host_of, on_device, place, storage_over
+from .memory import DEVICE_TYPE, check_index, host_of, on_device, place, storage_over
 
 
 def kernels() -> dict[str, Callable[..., Any]]:
@@ -50,8 +50,8 @@ def _empty_strided(
 
 
 def _check(device: torch.device | None, pin_memory: bool | None) -> None:
-    if device is not None and device.index not in (None, 0):
-        raise RuntimeError(f"{device} does not exist: a rank has one neuron device, neuron:0")
+    if device is not None:
+        check_index(device)
     if pin_memory:
         raise RuntimeError("only CPU memory can be pinned, and pin_memory=True was asked for on device neuron")
 

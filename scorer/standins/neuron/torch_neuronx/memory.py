@@ -9,15 +9,17 @@ two crossings, and the only places that know how a neuron tensor is made.
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any, cast
 
 import torch
 
 DEVICE_TYPE = "neuron"
+INDEX = 0
+"""The index of the device. A rank has one device and the stand-in no way to number it: neuron:0 on every rank."""
 
 _CPU = torch._C.DispatchKey.CPU
 _set = torch.ops.aten.set_.source_Storage_storage_offset
-_new_tensor = torch._C._acc.create_empty_tensor
 _new_storage = torch._C._construct_storage_from_data_pointer
 
 # DLPack (dlpack.h, version 0.8): a capsule "dltensor" points to {void* data; struct {int32 type, id} device; ...}.
@@ -55,7 +57,7 @@ def host_of(tensor: torch.Tensor) -> torch.Tensor:
 def fresh_host_of(tensor: torch.Tensor) -> torch.Tensor:
     """Like ``host_of``, but a tensor object of its own, which an operator may resize without harm."""
     host: torch.Tensor = tensor.untyped_storage().host  # type: ignore[attr-defined]
-    alias = torch.empty(0, dtype=tensor.dtype)
+    alias = torch.empty(0, dtype=tensor.dtype, device="cpu")
     return alias.set_(host.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
@@ -74,14 +76,20 @@ def on_device(host: torch.Tensor) -> torch.Tensor:
 def storage_over(host: torch.Tensor) -> torch.UntypedStorage:
     """A storage of the device over the whole storage of the CPU tensor `host`."""
     memory = host.untyped_storage()
-    storage = cast(Any, _new_storage(memory.data_ptr(), torch.device(DEVICE_TYPE, 0), memory.nbytes()))
+    storage = cast(Any, _new_storage(memory.data_ptr(), torch.device(DEVICE_TYPE, INDEX), memory.nbytes()))
     storage.host = host
     return cast(torch.UntypedStorage, storage)
 
 
-def on_storage(storage: torch.UntypedStorage, like: torch.Tensor) -> torch.Tensor:
-    """A neuron tensor in the device storage `storage`, with the dtype, shape, strides and offset of `like`."""
-    return place(_new_tensor((0,), like.dtype), storage, like.storage_offset(), like.shape, like.stride())
+def device_count() -> int:
+    """The cores of the chip: as many as torchrun started ranks, 1 without torchrun."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+def check_index(device: torch.device) -> None:
+    """Raise RuntimeError unless `device` names a core of the chip. All of them are this rank's one device, neuron:0."""
+    if (device.index or 0) >= device_count():
+        raise RuntimeError(f"{device} does not exist: the chip has {device_count()} logical cores, numbered from 0")
 
 
 def place(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: Any, shape: Any, stride: Any) -> torch.Tensor:

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from . import randomness
+from . import memory, randomness
+from .memory import DEVICE_TYPE
 
 
 class NeuronModule:
@@ -25,15 +26,16 @@ class NeuronModule:
         """Set the device up; importing the package has done so."""
 
     def device_count(self) -> int:
-        """Devices that this rank sees."""
-        return 1
+        """Logical cores of the chip."""
+        return memory.device_count()
 
     def current_device(self) -> int:
-        """The index of the device in use."""
-        return 0
+        """The index of the rank's device, the one that its tensors bear."""
+        return memory.INDEX
 
     def set_device(self, device: Any) -> None:
-        """Choose the device: index 0 is the only one, whatever the rank."""
+        """Bind the rank to a core of the chip. Whichever it is, the rank's device bears the index 0."""
+        memory.check_index(torch.device(DEVICE_TYPE, device) if isinstance(device, int) else torch.device(device))
 
     def device(self, device: Any = None) -> contextlib.AbstractContextManager[None]:
         """A context in which `device` is the one in use."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .memory import DEVICE_TYPE
+from .memory import DEVICE_TYPE, INDEX
 
 _TorchGenerator: Any = torch._C.Generator
 _device_generators: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -23,7 +23,7 @@ class NeuronGenerator(_TorchGenerator):  # type: ignore[misc]  # torch's class i
     @property
     def device(self) -> torch.device:
         """The device, neuron:0."""
-        return torch.device(DEVICE_TYPE, 0)
+        return torch.device(DEVICE_TYPE, INDEX)
 
 
 class _AnyGenerator(type):
