@@ -68,6 +68,8 @@ class Bindings:
         self._references: dict[Occurrence, Reference | None] = {}
         self._found: dict[tuple[str, str], Meaning | None] = {}
         self._by_alias: dict[ast.AST, Import] = {}
+        self._star_copies: dict[str, dict[str, list[Import]]] = {}
+        self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
         self.problems: list[Problem] = []
         for module in program.modules.values():
@@ -80,6 +82,59 @@ class Bindings:
     def stars(self, module: Module) -> list[Import]:
         """The star imports of a module."""
         return self._stars.get(module.name, [])
+
+    def star_copies(self, module: Module) -> dict[str, list[Import]]:
+        """Names that a star import gives and that need a variable of their own here: they are bound again, or may change."""
+        if module.name not in self._star_copies:
+            givers = self.givers(module)
+            self._star_copies[module.name] = {
+                name: imports for name, imports in givers.items() if self.needs_copy(module, name)
+            }
+        return self._star_copies[module.name]
+
+    def givers(self, module: Module) -> dict[str, list[Import]]:
+        """The star imports that give each name, in order."""
+        if module.name not in self._givers:
+            found: dict[str, list[Import]] = {}
+            for star in self.stars(module):
+                if isinstance(star.target, Member):
+                    target = self.modules[star.target.module]
+                    for name in self.exported(target, frozenset()):
+                        if self.binds(target, name, {module.name, target.name}):
+                            found.setdefault(name, []).append(star)
+            self._givers[module.name] = found
+        return self._givers[module.name]
+
+    def binds(self, module: Module, name: str, seen: set[str]) -> bool:
+        """Whether a module binds a name, by itself or by star imports that do not lead back to where the search began."""
+        if name in module.scope.bound:
+            return True
+        targets = [self.modules[star.target.module] for star in self.stars(module) if isinstance(star.target, Member)]
+        return any(self.binds(t, name, seen | {t.name}) for t in targets if t.name not in seen)
+
+    def needs_copy(self, module: Module, name: str) -> bool:
+        """Whether a name from a star import means more than one thing in this module over time."""
+        stars = self.givers(module).get(name, [])
+        explicit = module.scope.bound.get(name, [])
+        imports = [self.import_of(occurrence) for occurrence in explicit]
+        direct = [found for found in imports if found is not None and found.direct]
+        if not stars or len(direct) < len(explicit):
+            return bool(stars)
+        meanings = {self.variable(self.modules[s.target.module], name) for s in stars if isinstance(s.target, Member)}
+        if any(isinstance(meaning, Variable) and self.changes(meaning) for meaning in meanings):
+            return True
+        meanings |= {self.target(found.target, name) for found in direct}
+        if len(meanings) < 2:
+            return False
+        last = max(found.part for found in (*stars, *direct))
+        used = (o for o in module.scope.occurrences if o.name == name and o.kind == "load" and not o.scope.deferred)
+        return bool(explicit) or any(occurrence.part < last for occurrence in used)
+
+    def binders(self, variable: Variable) -> list[int]:
+        """The parts of a variable's module that bind it, functions that may bind it later left aside."""
+        module = self.modules[variable.module]
+        bound = [o.part for o in module.scope.bound.get(variable.name, []) if not o.scope.deferred]
+        return bound + [found.part for found in self.star_copies(module).get(variable.name, [])]
 
     def import_of(self, occurrence: Occurrence) -> Import | None:
         """The import behind a binding of kind `import`."""
@@ -95,11 +150,12 @@ class Bindings:
 
     def _variable(self, module: Module, name: str) -> Meaning | None:
         bound = module.scope.bound.get(name)
+        if self.stars(module) and self.needs_copy(module, name):
+            return Variable(module.name, name)
         if bound is None:
-            for found in reversed(self.stars(module)):
-                target = found.target
-                if isinstance(target, Member) and name in self.public(self.modules[target.module]):
-                    return self.variable(self.modules[target.module], name)
+            for star in reversed(self.givers(module).get(name, [])):
+                if isinstance(star.target, Member):
+                    return self.variable(self.modules[star.target.module], name)
             return None
         imports = [self.import_of(occurrence) for occurrence in bound]
         direct = [found for found in imports if found and found.direct and found.scope is module.scope]
@@ -130,12 +186,8 @@ class Bindings:
         bound = self.modules[variable.module].scope.bound.get(variable.name, [])
         return any(occurrence.scope.deferred for occurrence in bound)
 
-    def public(self, module: Module) -> frozenset[str]:
-        """The names that `from module import *` takes."""
-        return frozenset(self.exported(module, frozenset()))
-
     def exported(self, module: Module, seen: frozenset[str]) -> list[str]:
-        """Those names in order: `__all__` when the module has one, else every bound name without a leading underscore."""
+        """The names that `from module import *` takes, in order: `__all__` when the module has one, else every bound name without a leading underscore."""
         if module.name in seen:
             return []
         declared = _declared(module)

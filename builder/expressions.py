@@ -16,6 +16,7 @@ from builder.edits import Span
 from builder.knobs import Config
 from builder.rewrite import Rewrite
 from builder.scan import Module
+from builder.scopes import Occurrence
 from builder.surgery import Surgeon
 
 HOW = "read its fields, or pass it to a parameter annotated with the config class; nothing else can be frozen"
@@ -173,8 +174,8 @@ class Expressions(Surgeon):
 
     def literal(self, node: ast.expr, value: Any, parent: ast.AST | None) -> None:
         """Write a value in place of an expression."""
-        occurrence = self.module.by_node.get(root_of(node if not isinstance(node, ast.Call) else node.func))
-        quote = self.quote_around(node)
+        occurrence = self.first_name(node)
+        quote = occurrence.quote if occurrence else ""
         if isinstance(parent, ast.FormattedValue) and self.inline(node, value, parent, quote):
             return
         text = strings.literal(value, quote)
@@ -205,27 +206,33 @@ class Expressions(Surgeon):
 
     def inline(self, node: ast.expr, value: Any, field: ast.FormattedValue, quote: str) -> bool:
         """Write a value into the text of an f-string, in place of `{...}`. False where that is not possible."""
-        if (
-            field.conversion != -1
-            or field.format_spec
-            or not isinstance(value, (str, int, float))
-            or not str(value).isprintable()
-        ):
+        occurrence = self.first_name(node)
+        form = field.format_spec
+        if occurrence is None or not isinstance(value, (str, int, float)):
             return False
-        text = str(value)
-        if "\\" in text or quote[0] in text:
+        if isinstance(form, ast.JoinedStr) and not all(isinstance(part, ast.Constant) for part in form.values):
+            return False
+        converted = {ord("r"): repr, ord("a"): ascii}.get(field.conversion, lambda value: value)(value)
+        spec = "".join(str(part.value) for part in form.values if isinstance(part, ast.Constant)) if form else ""  # type: ignore[attr-defined]
+        try:
+            shown = format(converted, spec)
+        except ValueError:
+            return False  # the program raises here, and shall
+        text = strings.formatted(shown, quote, occurrence.raw)
+        if text is None:
             return False
         start, end = self.source.start(node), self.source.end(node)
         while self.text[start] != "{":
             start -= 1
         while self.text[end - 1] != "}":
             end += 1
-        if self.text[start + 1 : self.source.start(node)].strip() or self.text[self.source.end(node) : end - 1].strip():
+        behind = self.text[self.source.end(node) : end - 1].strip()
+        if self.text[start + 1 : self.source.start(node)].strip() or (behind and behind[0] not in "!:"):
             return False  # parentheses, or a label
-        self.edit(start, end, text.replace("{", "{{").replace("}", "}}"))
+        self.edit(start, end, text)
         self.rewrite.kill(start, end)
-        self.rewrite.expressions[field] = ast.Constant(text)
-        self.inlined[start] = "{" in text or "}" in text
+        self.rewrite.expressions[field] = ast.Constant(shown)
+        self.inlined[start] = "{" in shown or "}" in shown
         return True
 
     def plain_tokens(self, node: ast.JoinedStr) -> None:
@@ -239,13 +246,10 @@ class Expressions(Surgeon):
                 at = begin + text.lower().index("f")
                 self.edit(at, at + 1)
 
-    def quote_around(self, node: ast.expr) -> str:
-        """The quote of the f-string around an expression, or ""."""
-        for child in ast.walk(node):
-            occurrence = self.module.by_node.get(child)
-            if occurrence is not None:
-                return occurrence.quote
-        return ""
+    def first_name(self, node: ast.expr) -> Occurrence | None:
+        """Some name in an expression: it knows whether there is an f-string around."""
+        found = (self.module.by_node.get(child) for child in ast.walk(node))
+        return next((occurrence for occurrence in found if occurrence is not None), None)
 
     def foldable(self, node: ast.expr, parent: ast.AST | None) -> bool:
         """Replace a comparison or boolean operation that knobs decide by its value, else freeze what is inside."""

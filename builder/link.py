@@ -128,7 +128,9 @@ class Linker:
                 if found.scope.deferred and found.runs:
                     links.lazy.append(found)
                 links.problems += self.check_import(module, found)
-                if self.is_copied(module, found):
+                if found.alias.name == "*":
+                    links.variables |= {meaning for _, meaning in self.copied_by_star(module, found)}
+                elif self.is_copied(module, found):
                     meaning = self.bindings.target(found.target, found.bound)
                     if isinstance(meaning, Variable):
                         links.variables.add(meaning)
@@ -139,6 +141,17 @@ class Linker:
         rewrite = self.rewrites[module.name]
         looked_through = rewrite.statements.get(found.statement) == [] and found.statement in rewrite.looked_through
         return not looked_through and self.is_dead(module, found.statement)
+
+    def copied_by_star(self, module: Module, found: Import) -> list[tuple[str, Variable]]:
+        """The names that a star import must bind as variables, with what they are copied from."""
+        copies = self.bindings.star_copies(module)
+        pairs = []
+        for name, imports in copies.items():
+            if found in imports and isinstance(found.target, Member):
+                meaning = self.bindings.variable(self.program.modules[found.target.module], name)
+                if isinstance(meaning, Variable):
+                    pairs.append((name, meaning))
+        return pairs
 
     def is_copied(self, module: Module, found: Import) -> bool:
         """Whether an import of the recipe's own needs a variable: the name is bound again, or what it names may be."""

@@ -74,6 +74,7 @@ class _Namer:
         self.pinned: dict[Symbol, Access] = {}
         self.locals: dict[tuple[Scope, str], str] = {}
         self.through_alias: dict[Access, str] = {}
+        self.copies: dict[Import, Access] = {}
         self.problems: list[Problem] = []
 
     def collect(self) -> None:
@@ -96,6 +97,19 @@ class _Namer:
                 elif occurrence.home() is module.scope:
                     self.reserved.add(occurrence.name)
                 self.pin(module, occurrence)
+            self.collect_copies(part)
+
+    def collect_copies(self, part: Part) -> None:
+        """An import that becomes an assignment reads the imported variable where it stands."""
+        for found in self.copying_imports(part):
+            if found.alias.name == "*" or not self.linker.is_copied(part.module, found):
+                continue
+            meaning = self.bindings.target(found.target, found.bound)
+            if isinstance(meaning, Symbol):
+                start = part.module.source.start(found.statement)
+                read = Occurrence(found.alias.name, start, start, found.scope, "copy", part.index, found.alias)
+                self.copies[found] = Access(part.module, read, start, found.alias)
+                self.accesses.setdefault(meaning, []).append(self.copies[found])
 
     def pin(self, module: Module, occurrence: Occurrence) -> None:
         """A class body that reads a name which it also binds may mean the module's: that one must keep its name."""
@@ -121,6 +135,9 @@ class _Namer:
                     variable = Variable(part.module.name, occurrence.name)
                     if self.bindings.variable(part.module, occurrence.name) == variable:
                         bound.append(variable)
+            for name, imports in self.bindings.star_copies(part.module).items():
+                if any(found.part == part.index for found in imports):
+                    bound.append(Variable(part.module.name, name))
         found += [variable for variable in bound if isinstance(variable, Variable) and self.is_kernel(variable)]
         return list(dict.fromkeys(found + bound))
 
@@ -184,8 +201,9 @@ class _Namer:
         """Scopes that would catch `name` at one of the symbol's places."""
         found = []
         for access in self.accesses.get(symbol, []):
-            if access.occurrence.name == name and access.node is access.occurrence.node:
-                continue
+            occurrence = access.occurrence
+            if occurrence.name == name and access.node is occurrence.node and occurrence.kind != "copy":
+                continue  # found here before, so found here again
             found += [s for s in access.occurrence.chain() if self.catches(s, name, symbol, access.module)]
         return list(dict.fromkeys(found))
 
@@ -228,6 +246,8 @@ class _Namer:
         occurrence, module = access.occurrence, access.module
         old = module.source.text[occurrence.start : access.end]
         rewrite = self.rewrites[module.name]
+        if occurrence.kind == "copy":
+            return
         if occurrence.kind == "type_load":
             self.write_annotation(module, occurrence, name)
             return
@@ -303,30 +323,11 @@ class _Namer:
         module = part.module
         rewrite = self.rewrites[module.name]
         statements: dict[ast.AST, list[Import]] = {}
-        for found in module.imports:
-            if (
-                found.part == part.index
-                and found.runs
-                and found.statement not in rewrite.statements
-                and not self.linker.is_dead(module, found.statement)
-            ):
-                statements.setdefault(found.statement, []).append(found)
+        for found in self.copying_imports(part):
+            statements.setdefault(found.statement, []).append(found)
         for statement, imports in statements.items():
             start, end = module.source.start(imports[0].statement), module.source.end(imports[0].statement)
-            pairs = []
-            for found in imports:
-                if self.linker.is_copied(module, found):
-                    meaning = self.bindings.target(found.target, found.bound)
-                    bound = rewrite.renamed.get((found.alias, found.bound), found.bound)
-                    value = self.names.final.get(meaning) if isinstance(meaning, Symbol) else None
-                    if value is None:
-                        message = f"`{found.bound}` stands for a module and is bound more than once"
-                        self.problems.append(
-                            module.problem(start, "BLD013", message, "give the import a name of its own")
-                        )
-                        continue
-                    if value != bound:
-                        pairs.append((bound, value))
+            pairs = [pair for found in imports for pair in self.copied(module, found)]
             indent = module.source.text[module.source.line_start(start) : start]
             between = "; " if indent.strip() else f"\n{indent}"
             text = between.join(f"{bound} = {value}" for bound, value in pairs) or "pass"
@@ -334,6 +335,32 @@ class _Namer:
             rewrite.statements[statement] = ast.parse(
                 textwrap.dedent(indent + text) if not indent.strip() else text
             ).body
+
+    def copying_imports(self, part: Part) -> list[Import]:
+        """Imports of the recipe's own in a part whose statements are still there."""
+        rewrite = self.rewrites[part.module.name]
+        return [
+            found
+            for found in part.module.imports
+            if found.part == part.index and found.runs and found.statement not in rewrite.statements
+            if not self.linker.is_dead(part.module, found.statement)
+        ]
+
+    def copied(self, module: Module, found: Import) -> list[tuple[str, str]]:
+        """What an import binds as variables, as pairs (name here, name of the value), both final."""
+        if found.alias.name == "*":
+            named = self.linker.copied_by_star(module, found)
+            return [(self.names.final[Variable(module.name, name)], self.names.final[value]) for name, value in named]
+        if not self.linker.is_copied(module, found):
+            return []
+        meaning = self.bindings.target(found.target, found.bound)
+        if not isinstance(meaning, Symbol) or meaning not in self.names.final:
+            message = f"`{found.bound}` stands for a module and is bound more than once"
+            remedy = "give the import a name of its own"
+            self.problems.append(module.problem(module.source.start(found.statement), "BLD013", message, remedy))
+            return []
+        bound = self.rewrites[module.name].renamed.get((found.alias, found.bound), found.bound)
+        return [(bound, self.through_alias.get(self.copies[found], self.names.final[meaning]))]
 
 
 def _can_rename(scope: Scope, name: str) -> bool:

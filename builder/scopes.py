@@ -93,6 +93,7 @@ class Occurrence:
         "node",
         "part",
         "quote",
+        "raw",
         "scope",
         "start",
     )
@@ -111,7 +112,8 @@ class Occurrence:
         self.annotation = False  # stands in an annotation, not evaluated where annotations are deferred
         self.before = False  # in a class body, read before the class binds the name there
         self.debug = False  # stands in the `{expression=}` of an f-string
-        self.quote = ""  # quote of the f-string around it
+        self.quote = ""  # quotes of the f-strings around it, outermost first
+        self.raw = False  # whether no backslash can be written there: a raw f-string, or one inside another
 
     def home(self) -> Scope:
         """The scope that the name belongs to here."""
@@ -139,6 +141,7 @@ class _Analyzer:
         self.annotation = False
         self.debug = False
         self.quote = ""
+        self.raw = False
         self.loops = 0  # loops around, in this class body
         self.private = ""  # name of the class around, for `__name` mangling
         visitors = {
@@ -210,6 +213,7 @@ class _Analyzer:
         occurrence.annotation = self.annotation
         occurrence.debug = self.debug
         occurrence.quote = self.quote
+        occurrence.raw = self.raw
         occurrence.before = kind == "load" and scope.kind == "class" and not self.loops and name not in scope.bound
         self.module.occurrences.append(occurrence)
         if kind not in ("load", "declaration", "type_load"):
@@ -283,10 +287,14 @@ class _Analyzer:
                 line = self.source.line(place.start)
                 column = len(self.text[self.source.line_start(place.start) : place.start].encode())
                 value.value = strings.parse_field(self.text, place, line, column)
-                outer = self.debug, self.quote
-                self.debug, self.quote = self.debug or place.debug, place.quote
+                outer = self.debug, self.quote, self.raw
+                self.debug, self.quote, self.raw = (
+                    self.debug or place.debug,
+                    outer[1] + place.quote,
+                    bool(outer[1]) or place.raw,
+                )
                 self.visit(value.value)
-                self.debug, self.quote = outer
+                self.debug, self.quote, self.raw = outer
                 if isinstance(value.format_spec, ast.JoinedStr):
                     self.formatted(value.format_spec, places)
 

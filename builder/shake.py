@@ -99,9 +99,8 @@ class Shaker:
     def need(self, variable: Variable) -> None:
         """Keep every part that binds a variable."""
         module = self.program.modules[variable.module]
-        for occurrence in module.scope.bound.get(variable.name, []):
-            if not self.linker.rewrites[module.name].is_dead(occurrence.start) and not occurrence.scope.deferred:
-                self.keep(module.parts[occurrence.part])
+        for index in self.bindings.binders(variable):
+            self.keep(module.parts[index])
 
     def reach(self, part: Part) -> None:
         """Keep what a kept part refers to."""
@@ -118,7 +117,7 @@ class Shaker:
     def is_kept(self, variable: Variable) -> bool:
         """Whether some part that binds a variable is kept."""
         module = self.program.modules[variable.module]
-        return any(module.parts[o.part] in self.kept for o in module.scope.bound.get(variable.name, []))
+        return any(module.parts[index] in self.kept for index in self.bindings.binders(variable))
 
     def needs_union(self) -> bool:
         """Keep the members of annotated unions of which nothing else is kept."""
@@ -242,6 +241,9 @@ class Shaker:
             for occurrence in self.linker.live(part):
                 if occurrence.kind in ("store", "definition", "import") and occurrence.home() is part.module.scope:
                     bound.add(Variable(part.module.name, occurrence.name))
+            for name, imports in self.bindings.star_copies(part.module).items():
+                if any(found.part == part.index for found in imports):
+                    bound.add(Variable(part.module.name, name))
             for variable, occurrence in self.linker.links(part).immediate.items():
                 if variable not in bound and variable.module != part.module.name:
                     message = (

@@ -25,6 +25,7 @@ class Field:
     end: int
     debug: bool  # `{expression=}`: the text of the expression is part of the result
     quote: str  # quote of the string around it
+    raw: bool  # whether that string takes backslashes as they are
 
 
 def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -106,11 +107,11 @@ def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -
                 rest = text[at + 1 :].lstrip(" \t\n")[:1]
                 debug = rest in ("!", ":", "}")
                 if debug:
-                    found.append(Field(start, at, True, quote))
+                    found.append(Field(start, at, True, quote, raw))
                     at = text.index(rest, at + 1)
                     break
             elif character in ":}" or (character == "!" and text[at + 1] != "="):
-                found.append(Field(start, at, False, quote))
+                found.append(Field(start, at, False, quote, raw))
                 break
         at += 1
     if text[at] == "!":
@@ -128,13 +129,22 @@ def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -
 def literal(value: object, avoid: str = "") -> str | None:
     """A frozen value as Python source, equal to the last bit; None where it has no such form.
 
-    `avoid` is the quote of an f-string around the literal: neither it nor a backslash may then occur (Python before
-    3.12).
+    `avoid` are the quotes of f-strings around the literal: neither they nor a backslash may then occur (before Python 3.12).
     """
-    text = _literal(value, "'" if avoid.startswith('"') else '"')
-    if text is None or (avoid and (avoid in text or avoid[0] in text or "\\" in text)):
+    text = _literal(value, "'" if '"' in avoid else '"')
+    if text is None or (avoid and any(character in text for character in (*avoid, "\\"))):
         return None
     return text
+
+
+def formatted(text: str, quote: str, raw: bool) -> str | None:
+    """Text as the literal part of an f-string; None where a raw string cannot hold it."""
+    if raw and ("\\" in text or any(character in text for character in quote) or not text.isprintable()):
+        return None
+    if not raw:
+        text = text.encode("unicode_escape").decode("ascii") if not text.isprintable() else text.replace("\\", "\\\\")
+        text = text.replace(quote[-1], f"\\{quote[-1]}")
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _literal(value: object, quote: str) -> str | None:

@@ -45,14 +45,19 @@ def merge(base: Any, changes: Any) -> Any:
     return changes
 
 
+def profile_text(*more: Path) -> str:
+    """The cases' contest profile, as YAML."""
+    profile = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
+    for changes in (CASES / "contest.yaml", *more):
+        if changes.exists():
+            profile = merge(profile, yaml.safe_load(changes.read_text(encoding="utf-8")))
+    return yaml.safe_dump(profile)
+
+
 def prepare(case: Path, room: Path) -> Path:
     """Copy a case into a room of its own, with the settings that it does not state; returns the build settings."""
     shutil.copytree(case / "input", room, dirs_exist_ok=True)
-    profile = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
-    for changes in (CASES / "contest.yaml", case / "contest.yaml"):
-        if changes.exists():
-            profile = merge(profile, yaml.safe_load(changes.read_text(encoding="utf-8")))
-    (room / "contest.yaml").write_text(yaml.safe_dump(profile), encoding="utf-8")
+    (room / "contest.yaml").write_text(profile_text(case / "contest.yaml"), encoding="utf-8")
     for name in ("build.yaml", "config.yaml"):
         if (case / name).exists():
             shutil.copy(case / name, room / name)

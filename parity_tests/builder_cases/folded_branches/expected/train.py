@@ -74,7 +74,7 @@ def expressions(x: bool) -> list[object]:
         -3 ** 2,
         (3).bit_length(),
         0.5 * 2 ** 3,
-        f"a 'b'|{3:>3}|3{'nki'!r}",
+        "a 'b'|  3|3'nki'",
         f"{{3}}",
         "only nki text",
         [(1, 2)[1], *(1, 2)],
