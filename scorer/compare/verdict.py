@@ -15,8 +15,8 @@ from scorer.room.receipts import Lane
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 
-# Causes before symptoms: what the program was told, what it is, what ran, what came out, what it scores.
-FAMILIES = ("KNB", "ENV", "CKP", "REV", "RUN", "PUR", "KRN", "OPS", "LCK", "SCR", "CTL")
+# Causes before symptoms: what the program was told, what it left and did, how it reads, what ran, what came out.
+FAMILIES = ("KNB", "ENV", "CKP", "RUN", "REV", "PUR", "KRN", "OPS", "LCK", "SCR", "CTL")
 DID_NOT_RUN = (FAILED, TIMED_OUT, MISSING_MODULE)
 """Codes of an artifact that did not run: nothing else about it matters more."""
 
