@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -85,17 +86,31 @@ def first_difference(directory: Path, build: Build) -> str:
         if not path.is_file():
             return f"{path}: missing"
         found = path.read_bytes()
-        if name == "manifest.json":
-            expected_fields, found_fields = json.loads(content), _json(found)
-            for field in expected_fields:
-                if field not in ("git", "tools") and found_fields.get(field) != expected_fields[field]:
-                    return f"{path}: `{field}` differs: {_short(found_fields.get(field))} here, {_short(expected_fields[field])} built today"
-        elif found != content:
-            old, new = found.decode("utf-8", "replace").split("\n"), content.decode().split("\n")
-            line = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-            here, today = ("".join(lines[line : line + 1]) for lines in (old, new))
-            return f"{path}:{line + 1}: differs from what the sources build today\n  here:  {_short(here)}\n  today: {_short(today)}"
+        difference = (
+            _manifest_difference(found, content) if name == "manifest.json" else _line_difference(found, content)
+        )
+        if difference:
+            return f"{path}{difference}"
     return ""
+
+
+def _manifest_difference(found: bytes, built: bytes) -> str:
+    here = _json(found)
+    for field, today in _json(built).items():
+        if field not in ("git", "tools") and here.get(field) != today:
+            return f": `{field}` differs: {_short(here.get(field))} here, {_short(today)} built today"
+    return ""
+
+
+def _line_difference(found: bytes, built: bytes) -> str:
+    if found == built:
+        return ""
+    old, new = found.decode("utf-8", "replace").split("\n"), built.decode().split("\n")
+    differing = (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
+    line = next(differing, min(len(old), len(new)))
+    here, today = ("".join(lines[line : line + 1]) for lines in (old, new))
+    what = "differs from what the sources build today"
+    return f":{line + 1}: {what}\n  here:  {_short(here)}\n  today: {_short(today)}"
 
 
 def _json(data: bytes) -> dict[str, Any]:
@@ -113,22 +128,23 @@ def _short(value: object) -> str:
 
 def _show(build: Build, output: Path) -> None:
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=240)  # one line a row, whatever reads it
+    style = box.ROUNDED if console.is_terminal else None
     if build.config:
-        table = Table("knob", "value", "origin", title="Frozen knobs")
+        table = Table("knob", "value", "origin", box=style)
         for name, knob in build.config.knobs.items():
             table.add_row(name, repr(knob.value), knob.origin)
         console.print(table)
     if build.kernels:
-        table = Table("kernel", "launches per update", "defined at", title="Kernels")
+        table = Table("kernel", "launches per update", "defined at", box=style)
         for name, kernel in build.kernels.items():
             table.add_row(name, "unknown" if kernel.launches is None else str(kernel.launches), kernel.place)
         console.print(table)
     share = 100 * build.size / build.size_limit
-    console.print(
-        f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}",
-        soft_wrap=True,
-    )
-    console.print(f"launch: {build.launch}", soft_wrap=True, markup=False)
+    size = f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}"
+    for text in (size, f"launch: {build.launch}"):
+        console.print(text, soft_wrap=True, markup=False)
 
 
 @app.command()

@@ -1,0 +1,224 @@
+"""The builder's command line: what it writes, what it says, its exit status, and that a refusal leaves everything as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builder import cli, files
+
+ROOT = Path(__file__).parents[1]
+CONFIG = ROOT / "recipe/configs/small.yaml"
+NAMES = {"train.py", "train.py.map", "launch-command.txt", "manifest.json"}
+
+
+def builder(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
+    """Run the command line in this process; its exit status."""
+    monkeypatch.setattr(sys, "argv", ["builder", *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    out = tmp_path / "build/artifact"
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", out) == 0
+    capsys.readouterr()
+    return out
+
+
+def snapshot(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def test_artifact_holds_four_files_that_agree(artifact: Path) -> None:
+    assert {path.name for path in artifact.iterdir()} == NAMES
+    manifest = json.loads((artifact / "manifest.json").read_text(encoding="utf-8"))
+    train = (artifact / "train.py").read_bytes()
+    assert manifest["artifact_sha256"] == hashlib.sha256(train).hexdigest()
+    assert manifest["size_bytes"] == len(train) < manifest["size_limit_bytes"]
+    assert manifest["launch_command"] + "\n" == (artifact / "launch-command.txt").read_text(encoding="utf-8")
+    line = CONFIG.read_text(encoding="utf-8").split("\n").index("depth: 2") + 1
+    assert manifest["knobs"]["depth"] == {"value": 2, "origin": f"file recipe/configs/small.yaml:{line}"}
+    assert manifest["kernels"]["rms_norm_forward"]["launches_per_update"] == 5
+    for name in ("recipe/model.py", "recipe/build.yaml", "recipe/configs/small.yaml"):
+        assert manifest["sources"][name] == hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
+    assert str(ROOT) not in (artifact / "manifest.json").read_text(encoding="utf-8")
+
+
+def test_every_line_of_the_map_leads_to_its_source(artifact: Path) -> None:
+    document = json.loads((artifact / "train.py.map").read_text(encoding="utf-8"))
+    lines = (artifact / "train.py").read_text(encoding="utf-8").splitlines()
+    assert document["version"] == 1
+    assert len(document["lines"]) == len(lines)
+    sources = [(ROOT / name).read_text(encoding="utf-8").splitlines() for name in document["sources"]]
+    verbatim = 0
+    for text, place in zip(lines, document["lines"], strict=True):
+        if place is not None:
+            verbatim += text.strip() == sources[place[0]][place[1] - 1].strip()
+    assert verbatim > 0.8 * sum(bool(text.strip()) for text in lines)
+    definition = next(i for i, text in enumerate(lines) if text.startswith("class GPT("))
+    place = document["lines"][definition]
+    assert document["sources"][place[0]] == "recipe/model.py"
+    assert sources[place[0]][place[1] - 1] == lines[definition]
+
+
+def test_where_translates_a_line(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (artifact / "train.py").read_text(encoding="utf-8").splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if text.startswith("class GPT("))
+    source = (ROOT / "recipe/model.py").read_text(encoding="utf-8").splitlines()
+    expected = next(i for i, text in enumerate(source, 1) if text.startswith("class GPT("))
+    for place in (f"{artifact}:{line}", f"{artifact / 'train.py'}:{line}"):
+        assert builder(monkeypatch, "where", place) == 0
+        assert capsys.readouterr().out == f"recipe/model.py:{expected}\n"
+    assert builder(monkeypatch, "where", f"{artifact}:1") == 0
+    assert capsys.readouterr().out == "a line that the builder wrote\n"
+    for wrong in (f"{artifact}:999999", f"{artifact}:x", str(artifact), "nowhere:3"):
+        assert builder(monkeypatch, "where", wrong) == 2
+
+
+def test_check_says_whether_sources_still_build_it(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = ("produce", "--config", CONFIG, "--check", artifact)
+    before = snapshot(artifact)
+    assert builder(monkeypatch, *check) == 0
+    assert builder(monkeypatch, *check, "--set", "depth=3") == 1
+    assert "train.py:" in capsys.readouterr().out
+    train = artifact / "train.py"
+    lines = train.read_text(encoding="utf-8").split("\n")
+    lines[99] += "  # edited"
+    train.write_text("\n".join(lines), encoding="utf-8")
+    assert builder(monkeypatch, *check) == 1
+    said = capsys.readouterr().out
+    assert f"{train}:100: differs" in said
+    assert "# edited" in said
+    train.write_bytes(before["train.py"])
+    (artifact / "launch-command.txt").unlink()
+    assert builder(monkeypatch, *check) == 1
+    assert "launch-command.txt: missing" in capsys.readouterr().out
+
+
+def test_check_ignores_git_state_only(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = artifact / "manifest.json"
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    document["git"] = {"commit": "0" * 40, "dirty": True}
+    manifest.write_text(json.dumps(document), encoding="utf-8")
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "--check", artifact) == 0
+    document["knobs"]["depth"]["value"] = 9
+    manifest.write_text(json.dumps(document), encoding="utf-8")
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "--check", artifact) == 1
+    assert "`knobs` differs" in capsys.readouterr().out
+
+
+def test_refusal_writes_nothing(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(artifact)
+    assert (
+        builder(monkeypatch, "produce", "--config", CONFIG, "--set", "dept=3", "--set", "width=x", "-o", artifact) == 2
+    )
+    said = capsys.readouterr().err
+    assert "BLD004 unknown knob `dept`" in said
+    assert "did you mean `depth`?" in said
+    assert snapshot(artifact) == before
+    assert [path.name for path in artifact.parent.iterdir()] == [artifact.name]
+
+
+def test_full_disk_leaves_the_old_artifact(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = snapshot(artifact)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "--set", "depth=3", "-o", artifact) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert snapshot(artifact) == before
+    assert [path.name for path in artifact.parent.iterdir()] == [artifact.name]
+    monkeypatch.undo()
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "--set", "depth=3", "-o", artifact) == 0
+    assert snapshot(artifact)["train.py"] != before["train.py"]
+
+
+def test_directory_of_something_else_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path) == 2
+    assert "notes.txt" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path / "notes.txt") == 2
+
+
+def test_arguments_that_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert builder(monkeypatch, "produce", "--config", CONFIG) == 2
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path, "--check", tmp_path) == 2
+    assert builder(monkeypatch, "produce", "-o", tmp_path) == 2
+    capsys.readouterr()
+    assert (
+        builder(
+            monkeypatch,
+            "produce",
+            "--config",
+            tmp_path / "absent.yaml",
+            "--settings",
+            ROOT / "recipe/build.yaml",
+            "-o",
+            tmp_path / "a",
+        )
+        == 2
+    )
+    assert "absent.yaml: BLD003 cannot be read" in capsys.readouterr().err
+
+
+def test_written_files_follow_the_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = os.umask(0o027)
+    try:
+        assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path / "a") == 0
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "a/train.py").stat().st_mode) == 0o640
+
+
+def test_module_runs_and_explains_itself(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "builder", "produce", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    for word in ("--config", "--settings", "--set", "--output", "--check"):
+        assert word in done.stdout
+    command = [
+        sys.executable,
+        "-m",
+        "builder",
+        "produce",
+        "--config",
+        "recipe/configs/small.yaml",
+        "-o",
+        str(tmp_path / "a"),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "rms_norm_forward" in done.stdout
+    assert "command line" not in done.stdout
+    assert "recipe/configs/small.yaml:2" in done.stdout
