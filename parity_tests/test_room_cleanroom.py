@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -130,13 +131,13 @@ def test_the_room_is_gone_after_an_exception_and_so_are_its_processes() -> None:
     assert not rooms[0].exists()
 
 
-SCORER = """
+SCORER = r"""
 import sys, threading, time
 from scorer.room.cleanroom import Room, StoppedError, guard, stopping
 def lane():
     with Room() as room:
         process = room.popen([sys.executable, "-c", "import os, time; os.setsid; time.sleep(300)"], room.environment())
-        print(room.root, process.supervisor_pid, flush=True)
+        print(f"{room.root} {process.supervisor_pid}\n", end="", flush=True)
         while process.poll() is None and not stopping():
             time.sleep(0.05)
 with guard():
@@ -170,6 +171,21 @@ def test_rooms_do_not_outlive_a_scorer_that_is_ended(tmp_path: Path, number: int
     assert all(map(gone, pids))
     if number != signal.SIGKILL:  # nobody is left to remove the directory then
         assert not any(Path(root).exists() for root, _ in rooms)
+
+
+def test_a_room_that_a_killed_scorer_left_is_removed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("scorer.room.cleanroom.ABANDONED_SECONDS", -1.0)
+    left = "import os, signal; from scorer.room.cleanroom import Room; Room(); os.kill(os.getpid(), signal.SIGKILL)"
+    subprocess.run([sys.executable, "-c", left], cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    (abandoned,) = tmp_path.iterdir()
+    with Room() as room:
+        assert list(tmp_path.iterdir()) == [room.root]
+        with Room() as other:
+            assert sorted(tmp_path.iterdir()) == sorted([room.root, other.root])
+    assert not abandoned.exists()
 
 
 def test_the_network_is_cut_off_but_for_loopback() -> None:

@@ -14,6 +14,7 @@ SIGINT. Two rooms never share a directory, a process group or a network namespac
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -31,6 +32,9 @@ from typing import IO, Any, Self
 import psutil
 
 ENTER = Path(__file__).parent / "enter.py"
+PREFIX = "submission-parity-"
+OWNER = "owner"  # a file in the room that its scorer holds locked
+ABANDONED_SECONDS = 60.0
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 STOP_SECONDS = 5.0  # the supervisor needs milliseconds; after this the scorer kills by itself
 
@@ -53,7 +57,10 @@ class Room:
     """One clean room. Use it as a context manager; `root` and everything below it is gone afterwards."""
 
     def __init__(self, *, isolate_network: bool = True) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="submission-parity-")).resolve()
+        _remove_abandoned()
+        self.root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+        self._lock = os.open(self.root / OWNER, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         self.work, self.home, self.tmp = self.root / "work", self.root / "home", self.root / "tmp"
         self.caches, self.control = self.root / "caches", self.root / "control"
         for directory in (self.work, self.home, self.tmp, self.caches, self.control):
@@ -191,6 +198,9 @@ class Room:
         _live.discard(self)
         if self.root.exists():
             shutil.rmtree(self.root)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     def _strays(self) -> list[psutil.Process]:
         """Processes whose environment names this room's home: the marker that every process of the room inherits."""
@@ -295,6 +305,20 @@ class RoomProcess:
             self._exit, self._ended_at = int(rest), time.monotonic()
         elif word == "left":
             self.left.append(rest.partition(" ")[2])
+
+
+def _remove_abandoned() -> None:
+    """Remove rooms whose scorer was killed: it held a lock on its rooms, which the kernel has freed."""
+    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # of another user, or just being removed by its owner
+            if time.time() - root.stat().st_mtime < ABANDONED_SECONDS:
+                continue  # perhaps its owner has not locked it yet
+            lock = os.open(root / OWNER, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(root)
+            finally:
+                os.close(lock)
 
 
 def _limit(name: str) -> list[int]:

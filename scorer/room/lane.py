@@ -250,16 +250,17 @@ class _Run:
             subject = Subject(kind="recipe", sha256=sha256_tree(self._tree()))
         is_virtual = self.spec.clock.kind == "virtual"
         lockstep = self.profile.lockstep
+        kit = self.kit.directory
         writable = [self.output, self.room.tmp, self.room.home, self._caches(), self.records]
         Settings(
             records=str(self.records),
             root=str(self.root),
-            not_program=[str(place) for place in (OBSERVER, NEURON, self.kit.directory)],
-            code=[str(place) for place in (self.root, self.room.root, OBSERVER, NEURON, self.kit.directory)],
+            not_program=[str(place) for place in (OBSERVER, NEURON, kit)],
+            code=[str(place) for place in (self.root, self.room.root, OBSERVER, NEURON, kit, self._caches())],
             writable=[str(place) for place in writable],
             work=str(self.room.work),
             stand_ins=str(NEURON),
-            kit=str(self.kit.directory),
+            kit=str(kit),
             seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
             window=lockstep.window_updates if is_virtual else 0,
             census_update=lockstep.census_update if is_virtual else None,

@@ -19,7 +19,7 @@ from .settings import Settings
 
 EPOCH = 1_073_741_824  # what time.time() says at the start: a power of two keeps the sums exact
 BOOT = 1024  # what the other clocks say at the start: not zero, which some programs take for "not started"
-STARTS = {"time": EPOCH, "monotonic": BOOT, "perf_counter": BOOT, "process_time": BOOT}
+STARTS = {"time": EPOCH, "monotonic": BOOT, "perf_counter": BOOT, "process_time": BOOT, "thread_time": BOOT}
 
 
 class Ticker(Protocol):
@@ -62,6 +62,17 @@ def install(settings: Settings, program: Program, ticker: Ticker) -> None:
 
         return read
 
+    real_gettime, real_gettime_ns = time.clock_gettime, time.clock_gettime_ns
+
+    @functools.wraps(real_gettime)
+    def gettime(clock: int, /) -> float:
+        return _start_of(clock) + elapsed() if is_program(1) else real_gettime(clock)
+
+    @functools.wraps(real_gettime_ns)
+    def gettime_ns(clock: int, /) -> int:
+        return _start_of(clock) * 10**9 + round(elapsed() * 1e9) if is_program(1) else real_gettime_ns(clock)
+
+    time.clock_gettime, time.clock_gettime_ns = gettime, gettime_ns
     for name, start in STARTS.items():
         setattr(time, name, seconds(name, start))
         setattr(time, f"{name}_ns", nanoseconds(f"{name}_ns", start))
@@ -76,3 +87,7 @@ def install(settings: Settings, program: Program, ticker: Ticker) -> None:
             slept += seconds
 
     setattr(time, "sleep", sleep)  # noqa: B010 (to mypy the two have different types)
+
+
+def _start_of(clock: int) -> int:
+    return EPOCH if clock in (time.CLOCK_REALTIME, time.CLOCK_TAI) else BOOT

@@ -21,7 +21,9 @@ class Program:
     def __init__(self, settings: Settings) -> None:
         self.root = settings.root.rstrip("/") + "/"
         packages = [*site.getsitepackages(), site.getusersitepackages(), sys.prefix, sys.exec_prefix]
-        self._installed = _directories(*STANDARD_LIBRARY, *packages)
+        installed = _directories(*STANDARD_LIBRARY, *packages)
+        # A program below the interpreter's own prefix (/usr/local/src, say) is a program all the same.
+        self._installed = tuple(place for place in installed if not self.root.startswith(place))
         self._not_program = (*_directories(*settings.not_program), *self._installed)
         sdk = [f"{place}/{name}" for place in site.getsitepackages() for name in INDEPENDENT]
         self._independent = _directories(*settings.not_program, *sdk)
