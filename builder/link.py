@@ -46,6 +46,9 @@ class Linker:
         self.rewrites = rewrites
         self.order: list[Part] = []
         self.started: set[str] = set()
+        self.conditional: list[
+            tuple[Import, Module, list[Part]]
+        ] = []  # imports in blocks, and what they are first to run
         self._links: dict[Part, Links] = {}
         parts = program.settings.entry.split(".")
         for i in range(len(parts)):
@@ -59,24 +62,25 @@ class Linker:
         self.started.add(name)
         imports: dict[int, list[Import]] = {}
         for found in module.imports:
-            if not found.scope.deferred:
+            if not found.scope.deferred and not found.typing:
                 imports.setdefault(found.part, []).append(found)
         for part in module.parts:
             if self.is_gone(part) or (is_main_block(part.node) and module is not self.program.entry):
                 continue
             for found in imports.get(part.index, []):
                 if not self.is_dead(module, found.statement):
+                    begin = len(self.order)
                     for run in found.runs:
                         self.run(run)
+                    if not found.direct:
+                        self.conditional.append((found, module, self.order[begin:]))
             self.order.append(part)
 
-    def run_lazily(self, found: Import) -> list[Part]:
-        """Add a module that only a function imports; returns its parts (and those of modules it is the first to
-        import).
-        """
+    def run_lazily(self, names: tuple[str, ...]) -> list[Part]:
+        """Add modules that only functions import; returns their parts, and those of modules they are first to import."""
         behind, self.order = self.order, []
-        for run in found.runs:
-            self.run(run)
+        for name in names:
+            self.run(name)
         added, self.order = self.order, behind
         return added
 

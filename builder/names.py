@@ -189,7 +189,10 @@ class _Namer:
         else:
             words = [*symbol.module.split("."), symbol.name] if symbol.name else symbol.module.split(".")
         bare = original.lstrip("_")
-        spoken = ["_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
+        private = "_" if bare != original else ""
+        spoken = [private + "_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
+        if bare.isupper():
+            spoken = [name.upper() for name in spoken]
         numbered = (f"{spoken[0]}_{i}" for i in itertools.count(2))
         used = (taken, wanted, self.reserved, self.identifiers)
         for name in itertools.chain(spoken, numbered):

@@ -8,6 +8,7 @@ import hashlib
 import json
 import platform
 import subprocess
+import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +46,13 @@ class Build:
 def produce(settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None) -> Build:
     """Build in memory. Raises BuildError with every problem found; writes nothing."""
     collecting = gc.isenabled()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
     gc.disable()  # syntax trees are millions of objects that all live to the end: collecting doubles the time
     try:
         return _produce(settings_file, config_file, sets or [])
     finally:
+        sys.setrecursionlimit(limit)
         if collecting:
             gc.enable()
 
@@ -85,21 +89,13 @@ def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bind
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
         problems += available(profile, name, module.source.start(found.statement), module)
-    settings = program.settings
-    for part in kept.parts:
-        if (
-            settings.config
-            and part.module.name == settings.config[0]
-            and getattr(part.node, "name", "") in _config_names(settings)
-        ):
-            problems += _still_used(linker, kept, program)
-            break
+    leftovers = _still_used(linker, kept, program)
+    if leftovers:  # what the config's own module then needs is not worth telling
+        assert program.settings.config is not None
+        own = program.modules[program.settings.config[0]].source.name
+        problems = [problem for problem in problems if problem.file != own] + leftovers
     if problems:
         raise BuildError(problems)
-
-
-def _config_names(settings: Settings) -> set[str]:
-    return {reference[1] for reference in (settings.config, settings.loader) if reference}
 
 
 def _still_used(linker: Linker, kept: Kept, program: Program) -> list[Problem]:

@@ -57,6 +57,7 @@ class Import:
     part: int
     direct: bool  # the statement stands directly in the module, not in a block or function
     runs: tuple[str, ...]  # modules of the package that Python runs for it, in order
+    typing: bool  # stands under `if TYPE_CHECKING:`, so that it never runs
     guarded: bool  # stands where a failing import is passed over: `try`, or `with suppress(...)`
 
 
@@ -180,8 +181,9 @@ class _Scanner:
 
     def imports(self, module: Module) -> None:
         for index, part in enumerate(module.parts):
+            typing = is_typing_block(part.node)
             for node, scope, guarded in _import_statements(part.node, module):
-                at = _At(scope, index, node is part.node, guarded)
+                at = _At(scope, index, node is part.node or typing, typing, guarded)
                 try:
                     if isinstance(node, ast.ImportFrom):
                         self.import_from(module, node, at)
@@ -260,12 +262,14 @@ class _At:
     scope: Scope
     part: int
     direct: bool
+    typing: bool
     guarded: bool
 
     def found(
         self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]
     ) -> Import:
-        return Import(bound, target, node, alias, self.scope, self.part, self.direct, runs, self.guarded)
+        place = (self.scope, self.part, self.direct)
+        return Import(bound, target, node, alias, *place, runs, self.typing, self.guarded)
 
 
 Statement = ast.Import | ast.ImportFrom
@@ -304,6 +308,14 @@ def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, 
 
     walk(node, scope_of.get(node, module.scope), False)
     return found
+
+
+def is_typing_block(node: ast.stmt) -> bool:
+    """Whether a statement is `if TYPE_CHECKING:` without `else`."""
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=[]):
+            return True
+    return False
 
 
 def _future(tree: ast.Module) -> frozenset[str]:

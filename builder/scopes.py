@@ -238,7 +238,10 @@ class _Analyzer:
         kind = {ast.Load: "load", ast.Store: "store", ast.Del: "delete"}[type(node.ctx)]
         scope = self.scope
         start = self.source.offset(node.lineno, node.col_offset)
-        self.add(node.id, start, start + len(node.id), kind, node, scope)
+        end = start + len(node.id)
+        if not self.text.startswith(node.id, start):  # written in another Unicode form
+            end = self.source.offset(node.lineno, node.end_col_offset or 0)
+        self.add(node.id, start, end, kind, node, scope)
 
     def attribute(self, node: ast.Attribute) -> None:
         attributes = [node]

@@ -46,8 +46,13 @@ class Shaker:
             if self.waiting:
                 self.reach(self.waiting.pop())
             elif self.lazy:
-                self.place(*self.lazy.pop(0))
+                importer, found = self.lazy.pop(0)
+                line = importer.module.source.line(importer.module.source.start(found.statement))
+                self.place(importer, found.runs, line)
         parts = [part for part in self.linker.order if part in self.kept]
+        for found, module, first_run in self.linker.conditional:
+            line = module.source.line(module.source.start(found.statement))
+            self.check_conditional(module, line, "only under a condition", first_run)
         self.narrow(parts)
         kept = Kept(parts)
         self.outside(kept)
@@ -75,7 +80,7 @@ class Shaker:
         if is_main_block(part.node):
             self.check_main_block(part)
             self.keep(part)
-        elif self.effects.statement(part.node, part.module):
+        elif self.has_effects(part):
             self.keep(part)
 
     def check_main_block(self, part: Part) -> None:
@@ -107,6 +112,10 @@ class Shaker:
         links = self.linker.links(part)
         self.problems += links.problems
         for variable in sorted(links.variables):
+            if variable.module not in self.linker.started:
+                words = variable.module.split(".")
+                names = tuple(".".join(words[: i + 1]) for i in range(len(words)))
+                self.place(part, names, self.import_line(part, variable.module))
             self.need(variable)
         self.lazy += [(part, found) for found in links.lazy]
         rewrite = self.linker.rewrites[part.module.name]
@@ -140,34 +149,47 @@ class Shaker:
                     hints.drop_members(source, rewrite, union.node, members, gone)
                     self.linker.forget(part)
 
-    def place(self, importer: Part, found: Import) -> None:
-        """Put a module that only a function imports where it can still be used in time: before the next part that may
-        call it.
+    def place(self, importer: Part, names: tuple[str, ...], line: int) -> None:
+        """Put modules that only functions (or annotations) import where they can still be used in time: before the next
+        part that may call one.
         """
-        added = self.linker.run_lazily(found)
+        added = self.linker.run_lazily(names)
         if not added:
             return
         order = self.linker.order
-        at = order.index(importer) + 1
-        while at < len(order) and not (
-            is_main_block(order[at].node) or self.effects.statement(order[at].node, order[at].module)
-        ):
-            at += 1
+        last = order.index(importer) + 1
+        while last < len(order) and not (is_main_block(order[last].node) or self.has_effects(order[last])):
+            last += 1
+        first = order.index(importer) + 1
+        while first < last and order[first].module is importer.module:
+            first += 1
+        needed = {variable for part in added for variable in self.linker.links(part).immediate}
+        binding = {(v.module, index) for v in needed for index in self.bindings.binders(v)}
+        late = any((part.module.name, part.index) in binding for part in order[first:last])
+        at = last if late else first
         order[at:at] = added
+        self.check_conditional(importer.module, line, "only when this function runs", added)
         for part in added:
-            if self.effects.statement(part.node, part.module):
-                what = f"{part.module.source.name}:{part.line} has side effects at import"
-                message = f"{part.module.name} is imported only when this function runs, and {what}"
-                self.problems.append(
-                    importer.module.problem(
-                        importer.module.source.start(found.statement),
-                        "BLD019",
-                        message,
-                        "import it at the top of the module",
-                    )
-                )
             self.check_imports(part)
             self.consider(part)
+
+    def import_line(self, part: Part, name: str) -> int:
+        """The line of the import in a part that runs a module, or the part's own."""
+        source = part.module.source
+        statements = (f.statement for f in part.module.imports if f.part == part.index and name in f.runs)
+        return next((source.line(source.start(statement)) for statement in statements), part.line)
+
+    def has_effects(self, part: Part) -> bool:
+        """Whether a part does anything but bind its names."""
+        return self.effects.statement(part.node, part.module)
+
+    def check_conditional(self, module: Module, line: int, when: str, parts: list[Part]) -> None:
+        """Modules that Python runs later, or perhaps never, must not do anything when they run."""
+        for part in filter(self.has_effects, parts):
+            what = f"{part.module.source.name}:{part.line} has side effects at import"
+            message = f"{part.module.name} is imported {when}, and {what}"
+            problem = Problem(module.source.name, line, "BLD019", message, "import it at the top of the module")
+            self.problems.append(problem)
 
     def outside(self, kept: Kept) -> None:
         """Gather the imports from outside that kept parts use, and those that act by being imported."""

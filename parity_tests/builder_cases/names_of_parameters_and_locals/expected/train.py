@@ -24,7 +24,7 @@ def norm(x):
 model_norm = norm  # for where another `norm` hides it
 
 
-model_LIMIT = 3
+MODEL_LIMIT = 3
 
 
 # ==== pkg/train.py ====
@@ -40,7 +40,7 @@ def apply(x, norm):
 
 
 def count(LIMIT=5):
-    return [LIMIT for LIMIT in range(model_LIMIT)], model_LIMIT, LIMIT
+    return [LIMIT for LIMIT in range(MODEL_LIMIT)], MODEL_LIMIT, LIMIT
 
 
 class Holder:

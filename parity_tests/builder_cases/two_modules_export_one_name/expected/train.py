@@ -21,11 +21,11 @@ def helper(x):
 
 # ==== pkg/b.py ====
 
-b_SCALE = 3
+B_SCALE = 3
 
 
 def b_norm(x):
-    return b_helper(x) * b_SCALE
+    return b_helper(x) * B_SCALE
 
 
 def b_helper(x):
@@ -36,7 +36,7 @@ def b_helper(x):
 
 
 def main():
-    print(b_norm(1), norm(1), b_SCALE, SCALE)
+    print(b_norm(1), norm(1), B_SCALE, SCALE)
 
 
 if __name__ == "__main__":

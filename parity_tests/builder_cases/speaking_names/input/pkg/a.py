@@ -1,0 +1,6 @@
+LIMIT = 1
+_hidden = 2
+
+
+def use():
+    return LIMIT + _hidden

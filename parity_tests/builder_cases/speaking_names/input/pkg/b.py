@@ -1,0 +1,6 @@
+LIMIT = 10
+_hidden = 20
+
+
+def use():
+    return LIMIT + _hidden
