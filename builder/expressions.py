@@ -125,7 +125,9 @@ class Expressions(Surgeon):
                 )
             case ast.Call():
                 self.call(node)
-            case ast.Compare():
+            case ast.Subscript(value=ast.Dict()) if self.lookup(node, parent):
+                pass
+            case ast.Compare() | ast.Subscript():
                 self.foldable(node, parent)
             case ast.BoolOp():
                 self.boolean(node, parent)
@@ -251,6 +253,35 @@ class Expressions(Surgeon):
         found = (self.module.by_node.get(child) for child in ast.walk(node))
         return next((occurrence for occurrence in found if occurrence is not None), None)
 
+    def lookup(self, node: ast.Subscript, parent: ast.AST | None) -> bool:
+        """`{"nki": A, "torch": B}[config.norm]` becomes `A`, when leaving the others out cannot be noticed."""
+        table = node.value
+        decided, wanted = self.decide(node.slice)
+        assert isinstance(table, ast.Dict)
+        if not decided or not isinstance(node.ctx, ast.Load):
+            return False
+        if not all(isinstance(key, ast.Constant) for key in table.keys) or not all(map(_is_quiet, table.values)):
+            return False
+        chosen = [
+            v
+            for k, v in zip(table.keys, table.values, strict=True)
+            if isinstance(k, ast.Constant) and k.value == wanted
+        ]
+        if not chosen:
+            return False  # the program raises KeyError here, and shall
+        source = self.source
+        start, end = source.start(node), source.end(node)
+        low, high = source.start(chosen[-1]), source.end(chosen[-1])
+        simple = isinstance(chosen[-1], (ast.Name, ast.Attribute)) or not isinstance(
+            parent, (*TIGHT, ast.Attribute, ast.Call)
+        )
+        self.edit(start, end, *([Span(low, high)] if simple else ["(", Span(low, high), ")"]))
+        self.rewrite.kill(start, low)
+        self.rewrite.kill(high, end)
+        self.rewrite.expressions[node] = chosen[-1]
+        self.expression(chosen[-1], parent)
+        return True
+
     def foldable(self, node: ast.expr, parent: ast.AST | None) -> bool:
         """Replace a comparison or boolean operation that knobs decide by its value, else freeze what is inside."""
         decided, value = self.decide(node)
@@ -374,3 +405,10 @@ class Expressions(Surgeon):
             opening = self.text.index("(", low) + 1
             spans.append(self.source.grow(start, end, opening, high - 1))
         self.remove_items(spans, [a in passed for a in arguments], self.text.index("(", low) + 1, high - 1)
+
+
+def _is_quiet(node: ast.expr) -> bool:
+    """Whether evaluating an expression can neither be noticed nor fail: constants, names, functions written in place."""
+    return isinstance(node, (ast.Constant, ast.Name, ast.Lambda)) or (
+        isinstance(node, ast.Attribute) and _is_quiet(node.value)
+    )

@@ -76,8 +76,8 @@ class _Freezer(Expressions):
             if ended or self.is_config_assignment(node):
                 self.rewrite.statements[node] = []
                 gone.append(i)
-            elif isinstance(node, ast.If):
-                outcome = self.branch(node, straight)
+            elif isinstance(node, (ast.If, ast.Match)):
+                outcome = self.branch(node, straight) if isinstance(node, ast.If) else self.cases(node, straight)
                 if outcome is not None and not outcome:
                     gone.append(i)
                 ended = bool(outcome) and self.ends(outcome)
@@ -128,6 +128,10 @@ class _Freezer(Expressions):
                 self.rewrite.kill(self.source.start(node), self.source.start(current))
             self.open_branch(current)
             return None
+        return self.become(node, chosen, straight)
+
+    def become(self, node: ast.If | ast.Match, chosen: list[ast.stmt], straight: bool) -> list[ast.stmt]:
+        """Put the block that knobs chose in the place of a branching statement."""
         self.block(chosen, straight)
         if self.vanishes(chosen):
             chosen = []
@@ -135,6 +139,26 @@ class _Freezer(Expressions):
             self.splice(node, chosen)
         self.rewrite.statements[node] = chosen
         return chosen
+
+    def cases(self, node: ast.Match, straight: bool) -> list[ast.stmt] | None:
+        """Freeze a `match`; when knobs decide its subject and its patterns are plain values, only one case is left."""
+        decided, value = self.decide(node.subject)
+        chosen: list[ast.stmt] = []
+        for case in node.cases if decided else []:
+            fits = None if case.guard else _matches(case.pattern, value)
+            if fits is None:
+                decided = False
+            if fits is not False:
+                chosen = case.body
+                break
+        if decided:
+            return self.become(node, chosen, straight)
+        self.expression(node.subject)
+        for case in node.cases:
+            self.expressions([case.guard])
+            self.children(case.pattern)
+            self.block(case.body, False)
+        return None
 
     def vanishes(self, body: list[ast.stmt]) -> bool:
         """Whether nothing of a block is left."""
@@ -218,11 +242,8 @@ class _Freezer(Expressions):
                 self.block(node.orelse, False)
                 self.block(node.finalbody, False)
             case ast.Match():
-                self.expression(node.subject)
-                for case in node.cases:
-                    self.expressions([case.guard])
-                    self.children(case.pattern)
-                    self.block(case.body, False)
+                if self.cases(node, straight) == []:
+                    self.rewrite.kill(self.source.start(node), self.source.end(node))
             case ast.Assign(targets=[ast.Name() as target]) if straight:
                 self.remember(target, node.value)
                 self.children(node)
@@ -346,6 +367,21 @@ class _Freezer(Expressions):
                         "a generator whose every `yield` is folded away",
                         "write two functions and choose one",
                     )
+
+
+def _matches(pattern: ast.pattern, value: Any) -> bool | None:
+    """Whether a pattern of plain values fits a value; None for any other pattern."""
+    match pattern:
+        case ast.MatchAs(pattern=None, name=None):
+            return True
+        case ast.MatchSingleton():
+            return pattern.value is value
+        case ast.MatchValue(value=ast.Constant() as constant):
+            return bool(constant.value == value)
+        case ast.MatchOr():
+            fits = [_matches(part, value) for part in pattern.patterns]
+            return True if True in fits else None if None in fits else False
+    return None
 
 
 def _yields(function: ast.AST) -> list[Any]:

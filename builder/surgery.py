@@ -66,13 +66,13 @@ class Surgeon:
         line_end = self.source.line_end(end)
         return line_end if self.text[end:line_end].lstrip().startswith("#") else max(end, low)
 
-    def extent(self, node: ast.If, chosen: list[ast.stmt]) -> tuple[int, int]:
+    def extent(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> tuple[int, int]:
         """The text of a block: the comments above its first statement (below the header) to the comment behind its
         last.
         """
         source = self.source
         start, end = source.statement_start(chosen[0]), source.end(chosen[-1])
-        header = source.end(node.test) if chosen is node.body else self.before(start)
+        header = source.end(node.test) if isinstance(node, ast.If) and chosen is node.body else self.before(start)
         return self.comments_above(start, header), self.line_or_end(end, end)
 
     def before(self, start: int) -> int:
@@ -83,8 +83,8 @@ class Surgeon:
             line -= 1
         return source.offset(max(line, 1), 0)
 
-    def splice(self, node: ast.If, chosen: list[ast.stmt]) -> None:
-        """Replace an `if` statement by one of its blocks, moved out to its indentation."""
+    def splice(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> None:
+        """Replace a branching statement by one of its blocks, moved out to its indentation."""
         source = self.source
         start, end = source.start(node), source.end(node)
         begin, stop = self.extent(node, chosen)

@@ -188,6 +188,8 @@ class Programs:
             lines = [f"{local} = {self.number_from(scope)}"]
             scope.names[local] = "int"
             return lines
+        if kind == 2 and depth and scope.config and self.rng.random() < 0.3:
+            return self.match(scope, depth)
         if kind == 2 and depth:
             return self.condition(scope, depth)
         if kind == 3:
@@ -215,6 +217,14 @@ class Programs:
             lines += [f"{word} {self.test(scope)}:", *self.indent(self.block(inner, depth - 1))]
         if self.rng.random() < 0.5:
             lines += ["else:", *self.indent(self.block(Scope(scope.names, scope.config), depth - 1))]
+        return lines
+
+    def match(self, scope: Scope, depth: int) -> list[str]:
+        """A `match` over a knob."""
+        lines = [f"match {self.rng.choice(['config.kind', 'config.depth', 'config.flag'])}:"]
+        for pattern in self.rng.sample(['"nki"', "0 | 1", "2", "True", "None", '"torch" | "x"'], 3) + ["_"]:
+            lines += [f"    case {pattern}:"]
+            lines += self.indent(self.indent(self.block(Scope(scope.names, True), depth - 1)))
         return lines
 
     def block(self, scope: Scope, depth: int) -> list[str]:
@@ -267,6 +277,8 @@ class Programs:
                 "len(f'{config.kind}{config.depth!r:>4}|{config.flag}')",
                 "config.depth ** 2",
                 "int(config.rate ** 2 * 10)",
+                '{"nki": 5, "torch": config.depth, "it\\'s {x}": -1}[config.kind]',
+                "(3, config.depth, 4, 5)[config.depth]",
             ]
         if depth and self.rng.random() < 0.5:
             name = self.rng.choice(POOL)

@@ -77,7 +77,7 @@ def expressions(x: bool) -> list[object]:
         "a 'b'|  3|3'nki'",
         f"{{3}}",
         "only nki text",
-        [(1, 2)[1], *(1, 2)],
+        [2, *(1, 2)],
         big,
         True,
         "x",
