@@ -133,7 +133,7 @@ def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
         )
         if refusal is None:
             return {"verdict": "error", "findings": [], "reason": built.stderr[-2000:]}
-        place = {"file": refusal["file"], "line": int(refusal["line"])}
+        place = f"{refusal['file']}:{refusal['line']}"
         return {
             "verdict": "fail",
             "findings": [{"code": refusal["code"], "message": refusal["message"], "place": place}],
@@ -189,7 +189,7 @@ def run_fault(fault: Fault) -> Result:
     if first is None:
         said = f"no finding, verdict {verdict['verdict']}: {verdict.get('reason', '')}"
     else:
-        where = f"{place['file']}:{place['line']}" if place else "no place"
+        where = place or "no place"
         others = sorted({f["code"] for f in findings[1:]})
         said = f"{first['code']} at {where}: {first['message'][:200]}"
         if others:
@@ -199,15 +199,16 @@ def run_fault(fault: Fault) -> Result:
     return Result(caught, placed, said, time.monotonic() - began)
 
 
-def right_place(root: Path, place: dict[str, Any] | None, expected: Expected) -> bool:
+def right_place(root: Path, place: str | None, expected: Expected) -> bool:
     """Whether the place has the expected file and text on its line (or no place where none is expected)."""
     if place is None or expected.file is None:
         return place is None and expected.file is None
-    if place["file"] != expected.file:
+    file, _, line = place.rpartition(":")
+    if file != expected.file:
         return False
     path = next(p for p in (root / expected.file, root / "artifact" / expected.file) if p.is_file())
     lines = path.read_text("utf-8").splitlines()
-    return expected.line is None or (0 < place["line"] <= len(lines) and expected.line in lines[place["line"] - 1])
+    return expected.line is None or (0 < int(line) <= len(lines) and expected.line in lines[int(line) - 1])
 
 
 # What a user's machine may look like; none of it may reach a lane or change a byte.
