@@ -9,10 +9,11 @@ from typing import Any
 
 from builder import values
 from builder.bindings import Bindings
-from builder.errors import BuildError, refuse
+from builder.errors import BuildError, Problem
 from builder.knobs import Config
-from builder.names import Names, is_jit
-from builder.settings import Settings
+from builder.names import is_jit
+from builder.scan import Part
+from builder.settings import Entry, Settings
 from builder.shake import Kept
 
 
@@ -60,55 +61,63 @@ def launch_command(settings: Settings, config: Config | None) -> str:
     return command
 
 
-def kernels(
-    settings: Settings, config: Config | None, bindings: Bindings, kept: Kept, names: Names
-) -> dict[str, Kernel]:
-    """The kernels that the artifact has, by their names in it."""
-    known = _kernel_definitions(bindings)
-    problems = []
+def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept: Kept) -> dict[str, Kernel]:
+    """The kernels in the artifact, by name.
+
+    Refused: a formula for an unknown kernel, one that cannot be evaluated, and one that expects launches of a kernel which
+    nothing in the artifact reaches.
+    """
+    defined = _definitions(bindings)
+    problems: list[Problem] = []
+    expected: dict[str, int] = {}
     for name, entry in settings.kernels.items():
-        if name not in known:
-            listed = ", ".join(sorted(known)) or "none"
-            problems += refuse(
-                "BLD046",
-                settings.name,
-                entry.line,
-                f"there is no kernel `{name}`",
-                f"the recipe's kernels are: {listed}",
-            ).problems
-    found: dict[str, Kernel] = {}
-    kept_nodes = {part.node: part for part in kept.parts}
-    for name, nodes in sorted(known.items()):
-        for node, module_name in nodes:
-            if node not in kept_nodes:
-                continue
-            part = kept_nodes[node]
-            launches = None
-            if name in settings.kernels:
-                entry = settings.kernels[name]
-                try:
-                    value = _Knobs(config).evaluate(ast.parse(str(entry.value), mode="eval").body)
-                    if type(value) is not int or value < 0:
-                        raise values.UnknownValueError(node, f"{value!r} is not a number of launches")
-                    launches = value
-                except (values.UnknownValueError, SyntaxError) as error:
-                    message = f"the formula `{entry.value}` of `{name}` cannot be evaluated: {error}"
-                    problems += refuse(
-                        "BLD046", settings.name, entry.line, message, "write arithmetic over knobs"
-                    ).problems
-            del module_name
-            found[name] = Kernel(launches, f"{part.module.source.name}:{part.line}")
+        try:
+            if name not in defined:
+                listed = ", ".join(sorted(defined)) or "none"
+                raise _Refused(f"there is no kernel `{name}`", f"the recipe's kernels are: {listed}")
+            expected[name] = _launches(name, entry, config)
+            if expected[name] and not any(part in kept.parts for part in defined[name]):
+                message = (
+                    f"`{name}` should be launched {expected[name]} times per update, but no code that is kept calls it"
+                )
+                remedy = 'call it, or let its formula say when it is not used: `... if norm == "nki" else 0`'
+                raise _Refused(message, remedy)
+        except _Refused as refused:
+            problems.append(Problem(settings.name, entry.line, "BLD046", refused.message, refused.remedy))
     if problems:
         raise BuildError(problems)
-    return found
+    return {
+        name: Kernel(expected.get(name), f"{part.module.source.name}:{part.line}")
+        for name, parts in sorted(defined.items())
+        for part in parts
+        if part in kept.parts
+    }
 
 
-def _kernel_definitions(bindings: Bindings) -> dict[str, list[tuple[ast.AST, str]]]:
-    found: dict[str, list[tuple[ast.AST, str]]] = {}
+class _Refused(Exception):  # noqa: N818  (carries a refusal to where its place is known)
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def _launches(name: str, entry: Entry, config: Config | None) -> int:
+    try:
+        value = _Knobs(config).evaluate(ast.parse(str(entry.value), mode="eval").body)
+    except (values.UnknownValueError, SyntaxError) as error:
+        message = f"the formula `{entry.value}` of `{name}` cannot be evaluated: {error}"
+        raise _Refused(message, "write arithmetic over knobs") from error
+    if type(value) is not int or value < 0:
+        raise _Refused(f"the formula of `{name}` gives {value!r}", "write one that gives a whole number")
+    return value
+
+
+def _definitions(bindings: Bindings) -> dict[str, list[Part]]:
+    """All kernels of the recipe, by name."""
+    found: dict[str, list[Part]] = {}
     for module in bindings.modules.values():
         for part in module.parts:
-            if isinstance(part.node, ast.FunctionDef) and any(
-                is_jit(bindings, module, d) for d in part.node.decorator_list
-            ):
-                found.setdefault(part.node.name, []).append((part.node, module.name))
+            node = part.node
+            if isinstance(node, ast.FunctionDef) and any(is_jit(bindings, module, d) for d in node.decorator_list):
+                found.setdefault(node.name, []).append(part)
     return found

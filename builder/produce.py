@@ -69,7 +69,7 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str]) -> 
     kept = shaker.run()
     _check_kept(program, linker, shaker, bindings, kept)
     names = name_everything(program, bindings, linker, kept, rewrites)
-    counted = kernels(settings, config, bindings, kept, names)
+    counted = kernels(settings, config, bindings, kept)
     output = emit(program, kept, names, rewrites, shaker, _facts(program, config, config_file, command, kept))
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, config, config_file, command, counted)

@@ -277,7 +277,7 @@ class Programs:
                 "len(f'{config.kind}{config.depth!r:>4}|{config.flag}')",
                 "config.depth ** 2",
                 "int(config.rate ** 2 * 10)",
-                '{"nki": 5, "torch": config.depth, "it\\'s {x}": -1}[config.kind]',
+                """{"nki": 5, "torch": config.depth, "it's {x}": -1}[config.kind]""",
                 "(3, config.depth, 4, 5)[config.depth]",
             ]
         if depth and self.rng.random() < 0.5:
