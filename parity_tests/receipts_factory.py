@@ -197,11 +197,12 @@ def receipt(lane: Lane) -> Receipt:
         "memory_total_nats": repr(nats),
         "checkpoint_total_nats": repr(nats),
     }
+    official = load("embedded").evaluation.official
     measured = [
-        evaluation("trusted, official settings", "private_val", 65536, 2.625),
-        evaluation("trusted, public settings", "public_val", 32768, 2.5),
-        evaluation("trusted, shard changed", "private_val", 32768, 2.5625),
-        evaluation("kit, eval-public", "public_val", 32768, 2.5),
+        evaluation("trusted, official settings", official.split, official.max_tokens, 2.625),
+        evaluation("trusted, public settings", public.split, public.max_tokens, 2.5),
+        evaluation("trusted, shard changed", official.split, public.max_tokens, 2.5625),
+        evaluation("kit, eval-public", public.split, public.max_tokens, 2.5),
     ]
     program = ["-m", "recipe", "--config", "small"] if local else ["train.py"]
     return Receipt(

@@ -175,6 +175,14 @@ def test_a_model_that_knows_its_judge_is_found_by_the_kits_own_command(tmp_path:
     assert found["SCR002"].artifact_line == line_of(text, "def load_for_eval")
 
 
+def test_weights_that_change_while_loading_are_found(tmp_path: Path, kit: KitPaths) -> None:
+    text = submission(load="with torch.no_grad():\n    model.head.weight.mul_(1.01)")
+    found = found_in(judged(tmp_path, kit, text))
+    assert list(found) == ["PUR007"]
+    assert "head.weight" in found["PUR007"].message
+    assert found["PUR007"].artifact_line == line_of(text, "def load_for_eval")
+
+
 # --- The checkpoint ---
 
 

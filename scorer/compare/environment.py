@@ -44,7 +44,9 @@ def compare(case: Case) -> list[Finding]:
             if found is not None:
                 told.add(name)
                 findings.append(found)
-    return findings + _software(local, artifact)
+    if case.complete(local, artifact):  # a rank that failed early had not imported everything
+        findings += _software(local, artifact)
+    return findings
 
 
 def matters(profile: Profile, name: str) -> str | None:

@@ -161,7 +161,7 @@ def _parameters(case: Case, local: Receipt, artifact: Receipt) -> Iterator[Findi
         left = {p.name: (p.shape, p.dtype, p.device) for p in here.parameters}
         right = {p.name: (p.shape, p.dtype, p.device) for p in there.parameters}
         different = [name for name in [*left, *right] if left.get(name) != right.get(name)]
-        if different:
+        if left and right and different:  # a rank that failed early had no model yet
             name = different[0]
             yield finding(
                 LCK001,

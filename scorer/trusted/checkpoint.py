@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickletools
 import re
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,26 @@ def check(path: Path, checkpoint: Checkpoint, source: Source) -> list[Finding]:
     if missing:
         findings.append(source.raise_at(CKP004, f"the checkpoint has no {', '.join(missing)}", line))
     return findings
+
+
+def changed_weights(
+    path: Path, parameters: Sequence[tuple[str, list[int], str]], state: Mapping[str, str]
+) -> list[str]:
+    """Parameters of the loaded model that are not the checkpoint's tensor of that name, cast to their dtype.
+
+    `parameters` are (name, shape, dtype), `state` their hashes. Only floating tensors of equal name and shape are
+    compared: what a submission packs otherwise it may unpack.
+    """
+    content: Any = torch.load(path, map_location="cpu", weights_only=True)
+    saved = content.get("model_state", content) if isinstance(content, dict) else {}
+    changed = []
+    for name, shape, dtype in parameters:
+        tensor = saved.get(name)
+        if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and list(tensor.shape) == shape:
+            flat = tensor.to(getattr(torch, dtype)).contiguous().reshape(-1)
+            if hashlib.sha256(flat.view(torch.uint8).numpy().tobytes()).hexdigest()[:32] != state[name]:
+                changed.append(name)
+    return changed
 
 
 def parts(path: Path) -> set[str]:

@@ -38,7 +38,7 @@ from scorer.room.stand_in import stand_ins
 from scorer.trusted import agreement, conduct, purity
 from scorer.trusted import checkpoint as checkpoints
 from scorer.trusted import settings as ways
-from scorer.trusted.model import PUR001, PUR002, PUR003, PUR004, PUR005, Model, SubmissionError
+from scorer.trusted.model import PUR001, PUR002, PUR003, PUR004, PUR005, PUR007, Model, SubmissionError
 from scorer.trusted.nats import Sums, cross_entropy, rows
 from scorer.trusted.process import ModelProcess, ModelProcessError, Note
 from scorer.trusted.public import Public, PublicError
@@ -252,7 +252,20 @@ class _Trial:
         self.doing = "reading the kit's tokens"
         streams.wait(time.monotonic() + process.seconds)
         process.map(self._slot_tokens(), streams.vocabulary)
-        return Model(process, self.source, loaded, streams.vocabulary)
+        model = Model(process, self.source, loaded, streams.vocabulary)
+        self._check_weights(model)
+        return model
+
+    def _check_weights(self, model: Model) -> None:
+        if self.checkpoint is None or not self.checkpoint.readable:
+            return
+        state = {name: value for name, (kind, value) in model.state().items() if kind == "parameter"}
+        parameters = [(name, shape, dtype) for name, shape, dtype, _ in self.loaded["parameters"]]
+        changed = checkpoints.changed_weights(self.path, parameters, state)
+        if changed:
+            message = f"load_for_eval changes {len(changed)} of the checkpoint's tensors, the first is {changed[0]}"
+            line = self.source.function("load_for_eval")
+            self.findings.append(self.source.raise_at(PUR007, message, line, evidence={"tensors": changed[:10]}))
 
     def _answer(self, reply: dict[str, Any], code: str, what: str, line: int | None = None) -> dict[str, Any]:
         if reply["ok"]:

@@ -49,6 +49,12 @@ PUR006 = define(
     "later, a NaN hides every error.",
     remedy="Return plain logits for each position and token of the vocabulary, at any batch size and sequence length.",
 )
+PUR007 = define(
+    "PUR007",
+    title="load_for_eval changes the weights that it loads",
+    why="What is scored is then not what was trained: a step on the evaluation data, a merge, a rescaling.",
+    remedy="Load the checkpoint strictly and change nothing but dtype and device; do the rest before saving.",
+)
 PUR013 = define(
     "PUR013",
     title="The forward changes its input",
