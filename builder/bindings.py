@@ -84,7 +84,7 @@ class Bindings:
         return self._stars.get(module.name, [])
 
     def star_copies(self, module: Module) -> dict[str, list[Import]]:
-        """Names that a star import gives and that need a variable of their own here: they are bound again, or may change."""
+        """Names of star imports that need a variable of their own here: they are bound again, or may change."""
         if module.name not in self._star_copies:
             givers = self.givers(module)
             self._star_copies[module.name] = {
@@ -106,7 +106,7 @@ class Bindings:
         return self._givers[module.name]
 
     def binds(self, module: Module, name: str, seen: set[str]) -> bool:
-        """Whether a module binds a name, by itself or by star imports that do not lead back to where the search began."""
+        """Whether a module binds a name, by itself or by star imports that do not lead back to `seen`."""
         if name in module.scope.bound:
             return True
         targets = [self.modules[star.target.module] for star in self.stars(module) if isinstance(star.target, Member)]
@@ -187,7 +187,7 @@ class Bindings:
         return any(occurrence.scope.deferred for occurrence in bound)
 
     def exported(self, module: Module, seen: frozenset[str]) -> list[str]:
-        """The names that `from module import *` takes, in order: `__all__` when the module has one, else every bound name without a leading underscore."""
+        """What `from module import *` takes, in order: `__all__`, or else every name without a leading underscore."""
         if module.name in seen:
             return []
         declared = _declared(module)

@@ -31,6 +31,7 @@ class Configs:
         return (module.name, part) in self.parts
 
     def find(self) -> None:
+        """Find all configs, and the parts that have to do with one."""
         for module in self.program.modules.values():
             for occurrence in module.scope.occurrences:
                 if occurrence.kind == "parameter":
@@ -53,6 +54,7 @@ class Configs:
             self.parts.update((module.name, found.part) for found in module.imports if found.scope.kind == "function")
 
     def parameter(self, module: Module, occurrence: Occurrence) -> None:
+        """Note a parameter that is annotated with the config class."""
         node = occurrence.node
         assert isinstance(node, ast.arg)
         if node.annotation is not None and self.is_class(module, node.annotation, occurrence.scope):
@@ -71,6 +73,7 @@ class Configs:
         return whole and reference is not None and reference.meaning == self.class_
 
     def is_loader(self, module: Module, occurrence: Occurrence) -> bool:
+        """Whether an occurrence reads the loader."""
         if self.loader is None or occurrence.kind != "load":
             return False
         reference = self.bindings.of(module, occurrence)

@@ -153,6 +153,7 @@ class Effects:
         return True
 
     def pure_annotations(self, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> bool:
+        """Whether none of a signature's annotations does anything."""
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
         annotations = [node.returns, *(argument.annotation for argument in arguments if argument)]
         return all(self.pure_annotation(annotation, module) for annotation in annotations if annotation)
@@ -164,6 +165,7 @@ class Effects:
         )
 
     def pure_class(self, node: ast.ClassDef, module: Module) -> bool:
+        """Whether making a class does nothing but bind its name."""
         if not all(self.pure(decorator, module) for decorator in node.decorator_list):
             return False
         if any(
@@ -175,6 +177,7 @@ class Effects:
         return not any(self.statement(child, module) for child in node.body)
 
     def pure_base(self, node: ast.expr, module: Module) -> bool:
+        """Whether subclassing a class registers nothing."""
         if isinstance(node, ast.Subscript):  # Generic[T], Protocol[T]
             return self.pure_base(node.value, module) and self.pure(node.slice, module)
         meaning = self.meaning(node, module)

@@ -82,6 +82,7 @@ class Expressions(Surgeon):
         self.index = 0  # of the part
 
     def problem(self, node: ast.AST | int, code: str, message: str, remedy: str) -> None:
+        """Note what cannot be done; it counts where the code is kept."""
         offset = node if isinstance(node, int) else self.source.start(node)  # type: ignore[arg-type]
         self.rewrite.problems.append((self.index, offset, self.module.problem(offset, code, message, remedy)))
 
@@ -95,14 +96,17 @@ class Expressions(Surgeon):
         return folder.decided, value
 
     def is_config(self, node: ast.expr) -> bool:
+        """Whether an expression is the config."""
         return self.configs.is_config(self.module, node)
 
     def expressions(self, nodes: list[Any]) -> None:
+        """Freeze expressions, absent ones left aside."""
         for node in nodes:
             if node is not None:
                 self.expression(node)
 
     def children(self, node: ast.AST) -> None:
+        """Freeze the expressions directly inside a node."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.expression(child)
@@ -110,6 +114,7 @@ class Expressions(Surgeon):
                 self.children(child)
 
     def expression(self, node: ast.expr, parent: ast.AST | None = None) -> None:
+        """Freeze one expression; `parent` is the node around it where its form matters."""
         match node:
             case ast.Attribute() if self.is_config(node.value):
                 self.field(node, parent)
@@ -147,6 +152,7 @@ class Expressions(Surgeon):
                         self.children(child)
 
     def is_asdict(self, node: ast.Call) -> bool:
+        """Whether a call is `dataclasses.asdict(config)`."""
         occurrence = self.module.by_node.get(root_of(node.func))
         if occurrence is None or len(node.args) != 1 or node.keywords or not self.is_config(node.args[0]):
             return False
@@ -323,6 +329,7 @@ class Expressions(Surgeon):
             self.expression(node.values[i], node)
 
     def drop_operands(self, node: ast.BoolOp, kept: list[int], stopped: bool) -> None:
+        """Take operands out of a boolean operator; `stopped`: nothing behind the last kept one is evaluated."""
         source = self.source
         low, high = source.start(node), source.end(node)
         spans = [source.grow(source.start(v), source.end(v), low, high) for v in node.values]
@@ -356,6 +363,7 @@ class Expressions(Surgeon):
         self.expression(chosen, node)
 
     def call(self, node: ast.Call) -> None:
+        """Freeze a call, and take config arguments out of it."""
         self.expression(node.func, node)
         passed: list[ast.expr | ast.keyword] = [a for a in node.args if self.is_config(a)]
         passed += [k for k in node.keywords if self.is_config(k.value)]
@@ -408,7 +416,7 @@ class Expressions(Surgeon):
 
 
 def _is_quiet(node: ast.expr) -> bool:
-    """Whether evaluating an expression can neither be noticed nor fail: constants, names, functions written in place."""
+    """Whether evaluating an expression cannot be noticed: constants, names, functions written in place."""
     return isinstance(node, (ast.Constant, ast.Name, ast.Lambda)) or (
         isinstance(node, ast.Attribute) and _is_quiet(node.value)
     )

@@ -6,9 +6,10 @@ that decides.
             return NkiNorm(config.width, config.eps)
         return TorchNorm(config.width, config.eps)
 
-A config may be a parameter annotated with the config class, or a local variable made from one or from the loader.
-Reading a field of it and passing it on to such a parameter are all that can be done with it; anything else is refused
-where the code is kept. Arithmetic stays as it is written; folded are branches, conditional expressions, boolean operators and comparisons.
+A config may be a parameter annotated with the config class, or a local variable made from one or from the loader. Its
+fields can be read, and it can be passed on to such a parameter; anything else is refused where the code is kept.
+Arithmetic stays as it is written; folded are branches, `match`, conditional expressions, boolean operators,
+comparisons, look-ups in a table written in place, and the fields of f-strings.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class _Freezer(Expressions):
         return False
 
     def branch(self, node: ast.If, straight: bool) -> list[ast.stmt] | None:
-        """Freeze an `if` with its `elif`s. None: it stays a branch; a list: it became these statements (perhaps none)."""
+        """Freeze an `if` with its `elif`s. None: it stays a branch; a list: it became these statements."""
         current, chosen = self.choose(node)
         if chosen is None:
             assert current is not None

@@ -26,6 +26,7 @@ class Knob:
 
     value: Any
     origin: str
+    place: tuple[str, int]  # file and line of the origin
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
                 problems.append(Problem(*place, "BLD006", f"knob `{name}` {wrong}", "correct the value"))
             if origin == "command line":
                 origin = f"command line, over default {module.source.name}:{line}"
-            knobs[name] = Knob(value, origin)
+            knobs[name] = Knob(value, origin, place)
         elif declared.value is not None:
             try:
                 value = _default(declared.value)
@@ -88,7 +89,7 @@ def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Conf
                     )
                 )
                 continue
-            knobs[name] = Knob(value, f"default {module.source.name}:{line}")
+            knobs[name] = Knob(value, f"default {module.source.name}:{line}", (module.source.name, line))
         else:
             where = settings.display(config_file) if config_file else module.source.name
             message = f"knob `{name}` ({module.source.name}:{line}) has no value"
@@ -149,7 +150,7 @@ Given = dict[str, tuple[Any, str, tuple[str, int]]]
 
 
 def _given(name: str, file: Path | None, sets: list[str], known: list[str]) -> Given:
-    """Knobs from the config file and from --set, later ones over earlier ones: name -> (value, origin, (file, line))."""
+    """Knobs from the config file and, over them, from --set: name -> (value, origin, (file, line))."""
     given: Given = {}
     problems: list[Problem] = []
 
@@ -199,7 +200,20 @@ def _typed(value: Any, annotation: ast.expr) -> tuple[str, Any]:
     fits, converted = _convert(value, annotation)
     if fits:
         return "", converted
-    return f"must be of type {ast.unparse(annotation)}, found {value!r} of type {type(value).__name__}", value
+    found = f"found {value!r} of type {type(value).__name__}"
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":
+        return f"must be one of {ast.unparse(annotation.slice).strip('()')}, found {value!r}", value
+    if ast.unparse(annotation) == "float" and isinstance(value, str) and _is_float(value):
+        found += ": YAML takes a number without a point for text, so write 1.0e-3, not 1e-3"
+    return f"must be of type {ast.unparse(annotation)}, {found}", value
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _convert(value: Any, annotation: ast.expr) -> tuple[bool, Any]:
@@ -283,12 +297,12 @@ def _derive(
         except values.UnknownValueError as error:
             unknown[name] = error
         except values.RaisedError as error:
-            problems.append(_rejected(module, error))
+            problems.append(_rejected(module, error, knobs))
     if check:
         try:
             evaluate_property(check, knobs, properties)
         except values.RaisedError as error:
-            problems.append(_rejected(module, error))
+            problems.append(_rejected(module, error, knobs))
         except values.UnknownValueError as error:
             place = module.source.start(error.node) if hasattr(error.node, "lineno") else module.source.start(check)  # type: ignore[arg-type]
             message = f"__post_init__ cannot be evaluated: {error.why}"
@@ -300,6 +314,10 @@ def _derive(
     return Config(module, node, knobs, derived, unknown)
 
 
-def _rejected(module: Module, error: values.RaisedError) -> Problem:
-    place = module.source.start(error.node)  # type: ignore[arg-type]
-    return module.problem(place, "BLD009", f"these knobs are refused: {error}", "choose knobs that the config accepts")
+def _rejected(module: Module, error: values.RaisedError, knobs: dict[str, Knob]) -> Problem:
+    """The class's own refusal, at the place where a knob that it quotes was set, else at the check."""
+    line = module.source.line(module.source.start(error.node))  # type: ignore[arg-type]
+    remedy = f"choose knobs that the check at {module.source.name}:{line} accepts"
+    places = [knob.place for name, knob in knobs.items() if f"'{name}'" in error.message]
+    file, at = places[0] if places else (module.source.name, line)
+    return Problem(file, at, "BLD009", f"these knobs are refused: {error}", remedy)

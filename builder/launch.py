@@ -64,8 +64,8 @@ def launch_command(settings: Settings, config: Config | None) -> str:
 def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept: Kept) -> dict[str, Kernel]:
     """The kernels in the artifact, by name.
 
-    Refused: a formula for an unknown kernel, one that cannot be evaluated, and one that expects launches of a kernel which
-    nothing in the artifact reaches.
+    Refused: a formula for an unknown kernel, one that cannot be evaluated, and one that expects launches of a kernel
+    which nothing in the artifact reaches.
     """
     defined = _definitions(bindings)
     problems: list[Problem] = []

@@ -77,7 +77,7 @@ class Linker:
             self.order.append(part)
 
     def run_lazily(self, names: tuple[str, ...]) -> list[Part]:
-        """Add modules that only functions import; returns their parts, and those of modules they are first to import."""
+        """Add modules that only functions import; returns their parts and those of what they import first."""
         behind, self.order = self.order, []
         for name in names:
             self.run(name)
@@ -89,6 +89,7 @@ class Linker:
         return self.rewrites[part.module.name].statements.get(part.node) == []
 
     def is_dead(self, module: Module, node: ast.stmt) -> bool:
+        """Whether freezing removed a statement."""
         return self.rewrites[module.name].is_dead(module.source.start(node))
 
     def live(self, part: Part) -> list[Occurrence]:
@@ -194,6 +195,7 @@ class Linker:
         self._links.pop(part, None)
 
     def check_store(self, module: Module, occurrence: Occurrence, attributes: int, links: Links) -> None:
+        """Assigning into another module is refused."""
         node = occurrence.attributes[attributes - 1]
         if not isinstance(node.ctx, ast.Load):
             message = f"`{ast.unparse(node)}` is assigned from another module"
@@ -207,6 +209,7 @@ class Linker:
             )
 
     def refuse(self, module: Module, occurrence: Occurrence, meaning: object) -> Problem:
+        """What is wrong with an occurrence that stands for a module or for nothing."""
         if isinstance(meaning, Missing):
             return self.missing(module, occurrence.start, meaning)
         assert isinstance(meaning, InPackage)
@@ -216,6 +219,7 @@ class Linker:
         )
 
     def check_import(self, module: Module, found: Import) -> list[Problem]:
+        """What is wrong with an import statement."""
         start = module.source.start(found.statement)
         if found.alias.name == "*":
             if isinstance(found.target, External):

@@ -122,7 +122,7 @@ class _Namer:
     # Choice
 
     def order(self) -> list[Symbol]:
-        """Symbols by their claim to a name: hooks, names that cannot change, imports, kernels, then the rest in order."""
+        """Symbols by their claim to a name: hooks, names that cannot change, imports, kernels, the rest."""
         entry = self.program.entry
         hooks = [self.bindings.variable(entry, hook) for hook in self.program.settings.hooks]
         found: list[Symbol] = [hook for hook in hooks if isinstance(hook, Variable)]

@@ -82,7 +82,7 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str]) -> 
 
 
 def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
-    """Raise BuildError for all that kept code does and may not, and what it imports that the contest's machine lacks."""
+    """Raise BuildError for all that kept code does and may not do, imports that the machine lacks included."""
     profile = program.settings.profile
     problems: list[Problem] = shaker.problems + forbidden(linker, shaker, bindings, profile, kept.parts)
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
@@ -125,7 +125,8 @@ def _facts(program: Program, config: Config | None, config_file: Path | None, co
     paragraphs = [
         f"Contest: {profile.title}.",
         f"Launch: {command}",
-        f"Budget: {budget.train_seconds:g} s of training; start-up is free up to {budget.startup_allowance_seconds:g} s, to the end of update "
+        f"Budget: {budget.train_seconds:g} s of training; start-up is free up to "
+        f"{budget.startup_allowance_seconds:g} s, to the end of update "
         f"{budget.startup_updates_excluded}.",
     ]
     for hook in profile.hooks:

@@ -1,4 +1,4 @@
-"""Build settings (`build.yaml`) and knob files: strict YAML in which every value keeps its line and a key occurs once."""
+"""Build settings (`build.yaml`) and knob files: strict YAML, in which every value keeps its line."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ class Shaker:
         self._homes: dict[Import, Module] = {}
 
     def run(self) -> Kept:
+        """Choose the parts, and gather what they import from outside."""
         self.hooks()
         for part in self.linker.order:
             self.check_imports(part)
@@ -60,6 +61,7 @@ class Shaker:
         return kept
 
     def hooks(self) -> None:
+        """Keep what the contest calls."""
         settings = self.program.settings
         for hook in settings.hooks:
             meaning = self.bindings.variable(self.program.entry, hook)
@@ -84,6 +86,7 @@ class Shaker:
             self.keep(part)
 
     def check_main_block(self, part: Part) -> None:
+        """The block under `__name__ == "__main__"` may only call: what else it did would be absent when imported."""
         assert isinstance(part.node, ast.If)
         for statement in [*part.node.body, *part.node.orelse]:
             if not _is_plain_call(statement):
@@ -97,6 +100,7 @@ class Shaker:
                 )
 
     def keep(self, part: Part) -> None:
+        """Keep a part, and follow its references later."""
         if part not in self.kept:
             self.kept.add(part)
             self.waiting.append(part)
@@ -271,7 +275,7 @@ class Shaker:
                     message = (
                         f"`{variable.name}` of {variable.module} is used here while that module is still being imported"
                     )
-                    remedy = "move the import, or the definition, so that neither module needs the other while it is imported"
+                    remedy = "move the definition, so that neither module needs the other while it is imported"
                     self.problems.append(part.module.problem(occurrence.start, "BLD017", message, remedy))
 
 

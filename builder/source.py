@@ -26,13 +26,20 @@ class Positioned(Protocol):
     """Any node that the parser gives a place: statements, expressions, arguments, aliases, patterns."""
 
     @property
-    def lineno(self) -> int: ...
+    def lineno(self) -> int:
+        """First line, 1-based."""
+
     @property
-    def col_offset(self) -> int: ...
+    def col_offset(self) -> int:
+        """Byte column of the first character."""
+
     @property
-    def end_lineno(self) -> int | None: ...
+    def end_lineno(self) -> int | None:
+        """Last line."""
+
     @property
-    def end_col_offset(self) -> int | None: ...
+    def end_col_offset(self) -> int | None:
+        """Byte column behind the last character."""
 
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")

@@ -60,7 +60,7 @@ def _skip_plain(text: str, at: int, quote: str) -> int:
 
 
 def fields(text: str, start: int, end: int) -> list[Field]:
-    """The replacement fields of an f-string expression, in the order of the tree: a field before those of its format."""
+    """The fields of an f-string expression, in the order of the tree: a field before those of its format."""
     found: list[Field] = []
     for at, _ in tokens(text, start, end):
         match = OPENING.match(text, at)
@@ -129,7 +129,7 @@ def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -
 def literal(value: object, avoid: str = "") -> str | None:
     """A frozen value as Python source, equal to the last bit; None where it has no such form.
 
-    `avoid` are the quotes of f-strings around the literal: neither they nor a backslash may then occur (before Python 3.12).
+    `avoid` are the quotes of f-strings around it: neither they nor a backslash may then occur (before Python 3.12).
     """
     text = _literal(value, "'" if '"' in avoid else '"')
     if text is None or (avoid and any(character in text for character in (*avoid, "\\"))):

@@ -1,4 +1,4 @@
-"""Cutting statements, blocks and list items out of source text so that what is left reads as if nobody had been there."""
+"""Cutting statements, blocks and list items out of source text, so that what is left reads as if written so."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Surgeon:
             self.edit(self.comments_above(start, above), self.comments_above(below, end))
 
     def comments_above(self, start: int, low: int) -> int:
-        """Where the comment lines that stand directly above a statement begin (or the statement, when there are none)."""
+        """Where the comment lines directly above a statement begin, or the statement where there are none."""
         source = self.source
         line = top = source.line(start)
         if not self.starts_line(start):

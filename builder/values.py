@@ -1,7 +1,8 @@
 """Exact evaluation of pure expressions and small pure functions, over the syntax tree and never by running source.
 
 A value is computed only where every Python on every machine computes the same bits: integers, strings, tuples,
-comparisons, and the float operations that IEEE 754 rounds correctly. Powers, logarithms and the like of floats are left to the program.
+comparisons, and the float operations that IEEE 754 rounds correctly. Powers and logarithms of floats are left to the
+program.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class _Proof:
                 self.problem(node.lineno, "BLD040", message, "give it these parameters, others only with defaults")
 
     def dataclasses(self, tree: ast.Module) -> None:
-        """A dataclass with string annotations looks itself up in sys.modules, where a file loaded by path may not be."""
+        """A dataclass with string annotations looks in sys.modules, where a file loaded by path may not be."""
         deferred = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
         names = {"dataclass", "dataclasses.dataclass"}
         for node in tree.body:
@@ -102,8 +102,10 @@ class _Proof:
                 continue
             for field in found.body:
                 if isinstance(field, ast.AnnAssign) and (deferred or isinstance(field.annotation, ast.Constant)):
-                    message = f"the dataclass {found.name} has string annotations: it cannot be created in a file that is loaded by path"
-                    remedy = "take `from __future__ import annotations` out of the modules with annotations, and write types unquoted"
+                    message = (
+                        f"the dataclass {found.name} has string annotations: it fails in a file that is loaded by path"
+                    )
+                    remedy = "take `from __future__ import annotations` out of the recipe, or use a NamedTuple"
                     self.problem(found.lineno, "BLD041", message, remedy)
                     break
 
@@ -173,6 +175,7 @@ class Deriver:
         return self.plain(node)
 
     def plain(self, node: Any) -> Any:
+        """A copy of one node after all decisions, quoting aside."""
         rewrite = self.rewrite
         if node in rewrite.expressions:
             return self.node(rewrite.expressions[node])
@@ -195,6 +198,7 @@ class Deriver:
         return type(node)(**fields)
 
     def field(self, node: Any, field: str, value: Any) -> Any:
+        """A copy of one field of a node."""
         if isinstance(value, list):
             if value and isinstance(value[0], ast.stmt):
                 return self.block(value) or ([] if value[0] in self.rewrite.cut else [ast.Pass()])
@@ -207,6 +211,7 @@ class Deriver:
         return value
 
     def drop_parameters(self, node: ast.arguments, fields: dict[str, Any]) -> None:
+        """Take the defaults of removed parameters out of a signature."""
         removed = self.rewrite.removed
         positional = [*node.posonlyargs, *node.args][len(node.posonlyargs) + len(node.args) - len(node.defaults) :]
         fields["defaults"] = [self.node(d) for a, d in zip(positional, node.defaults, strict=True) if a not in removed]

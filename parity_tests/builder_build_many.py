@@ -1,9 +1,10 @@
-"""Builds several settings files in one process of any supported Python, and prints the files' hashes as JSON: for test_builder_bytes.py.
+"""Builds several settings files in one process of any supported Python, and prints the hashes as JSON.
 
     python builder_build_many.py SITE_PACKAGES PROFILE_JSON SETTINGS[:CONFIG[:SET,SET]]...
 
-Interpreters beside the one that runs the tests have none of the project's compiled dependencies; the builder itself needs only PyYAML
-and the contest profile. So the profile comes as JSON, read by the tests' own Python, and stands in for `scorer.contest`.
+Interpreters beside the one that runs the tests have none of the project's compiled dependencies; the builder itself
+needs only PyYAML and the contest profile. So the profile comes as JSON, read by the tests' own Python, and stands in
+for `scorer.contest`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Random packages for the builder: colliding names, every kind of import, nested scopes, knobs. They run without errors by design.
+"""Random packages for the builder: colliding names, every kind of import, nested scopes, knobs.
 
     files = Programs(random.Random(1)).package()      # {"pkg/train.py": "...", ...}
 
-Names come from a small pool, so that modules, parameters, locals, class members and imports collide all the time. Each function
-and class prints or returns numbers made from everything that is visible; what a program prints tells whether a name went astray.
+They run without errors by design. Names come from a small pool, so that modules, parameters, locals, class members and
+imports collide all the time. Each function and class prints or returns numbers made from everything that is visible;
+what a program prints tells whether a name went astray.
 """
 
 from __future__ import annotations
@@ -79,7 +80,10 @@ class Programs:
         if self.rng.random() < 0.3:
             lines.insert(0, "from __future__ import annotations")
         for _ in range(self.rng.randint(1, 3) if index else 0):
-            lines += self.imports(index, scope)
+            of = self.rng.randrange(index)
+            written = self.imports(of, scope)
+            self.imported.update([of] if written else [])
+            lines += written
         for _ in range(self.rng.randint(2, 5)):
             lines += self.top_statement(scope)
         if entry:
@@ -93,10 +97,8 @@ class Programs:
         self.modules.append(dict(scope.names))
         return "\n".join(lines) + "\n"
 
-    def imports(self, index: int, scope: Scope) -> list[str]:
-        """One import statement from an earlier module."""
-        of = self.rng.randrange(index)
-        self.imported.add(of)
+    def imports(self, of: int, scope: Scope) -> list[str]:
+        """One import statement from an earlier module, or none where that would be refused."""
         names = {name: kind for name, kind in self.modules[of].items() if not kind.startswith("module")}
         kind = self.rng.randrange(5)
         bound = self.rng.choice(POOL)
@@ -183,7 +185,7 @@ class Programs:
     def statement(self, scope: Scope, depth: int) -> list[str]:
         kind = self.rng.randrange(9)
         local = f"l_{self.rng.choice(POOL)}" if self.rng.random() < 0.5 else self.rng.choice(POOL)
-        unread = local not in scope.names or scope.names[local] == "int" and local.startswith("l_")
+        unread = local not in scope.names or (scope.names[local] == "int" and local.startswith("l_"))
         if kind <= 1 and unread:
             lines = [f"{local} = {self.number_from(scope)}"]
             scope.names[local] = "int"
@@ -222,7 +224,7 @@ class Programs:
     def match(self, scope: Scope, depth: int) -> list[str]:
         """A `match` over a knob."""
         lines = [f"match {self.rng.choice(['config.kind', 'config.depth', 'config.flag'])}:"]
-        for pattern in self.rng.sample(['"nki"', "0 | 1", "2", "True", "None", '"torch" | "x"'], 3) + ["_"]:
+        for pattern in [*self.rng.sample(['"nki"', "0 | 1", "2", "True", "None", '"torch" | "x"'], 3), "_"]:
             lines += [f"    case {pattern}:"]
             lines += self.indent(self.indent(self.block(Scope(scope.names, True), depth - 1)))
         return lines

@@ -1,4 +1,4 @@
-"""The builder's command line: what it writes, what it says, its exit status, and that a refusal leaves everything as it was."""
+"""The builder's command line: what it writes and says, its exit status, and that a refusal changes nothing."""
 
 from __future__ import annotations
 
