@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import prepare
@@ -16,6 +19,7 @@ from hypothesis import strategies as st
 from scorer.contest import EvaluationSettings, load
 from scorer.room.cleanroom import Room
 from scorer.room.kit import KitPaths, ensure_kit
+from scorer.trusted import process
 from scorer.trusted import settings as ways
 from scorer.trusted.nats import ExactSum, Sums, cross_entropy, rows
 from scorer.trusted.streams import StreamError, Streams
@@ -139,6 +143,22 @@ def test_tolerances_let_rounding_pass_and_nothing_more(dtype: str) -> None:
 
 def test_the_coarsest_dtype_counts() -> None:
     assert unit(["float32", "bfloat16"]) == unit(["bfloat16"]) == 2.0**-8
+
+
+def test_a_dtype_that_is_not_listed_loosens_nothing() -> None:
+    assert unit(["float64", "float8_e4m3fn"]) == unit([]) == unit(["float32"])
+
+
+@pytest.mark.parametrize(("script", "allowed"), [("host", {"torch"}), ("reader", {"numpy", "prepare"})])
+def test_what_runs_beside_a_submission_imports_nothing_of_ours(script: str, allowed: set[str]) -> None:
+    tree = ast.parse((Path(process.__file__).parent / f"{script}.py").read_text("utf-8"))
+    names = {
+        name.split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    }
+    assert names - sys.stdlib_module_names == allowed
 
 
 def test_the_way_from_local_to_official_changes_one_thing_at_a_time() -> None:

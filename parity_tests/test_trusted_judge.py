@@ -135,6 +135,7 @@ def test_what_runs_beside_the_model_is_found_and_the_score_stands(
     assert found["PUR002"].artifact_line == line_of(text, "@dataclasses.dataclass")
     assert found["PUR015"].artifact_line == line_of(text, "atexit.register")
     assert "at exit" in found["PUR015"].message
+    assert found["PUR017"].artifact_line == line_of(text, "time.monotonic =")
     assert "time.monotonic was replaced" in found["PUR017"].message
     assert "cross_entropy was replaced" in found["PUR017"].message
     assert "training mode" in found["PUR005"].message
@@ -273,14 +274,6 @@ def test_the_recipes_own_settings_are_measured_and_agree(tmp_path: Path, kit: Ki
     assert "trusted, local settings" in [one.name for one in receipt.evaluations]
 
 
-def test_a_recipe_with_another_number_is_told(tmp_path: Path, kit: KitPaths, clean: Receipt) -> None:
-    local = local_receipt(clean, checkpoint_total_nats="1000.0")
-    text = submission()
-    found = found_in(judged(tmp_path, kit, text, local=local))
-    assert list(found) == ["SCR001"]
-    assert found["SCR001"].artifact_line == line_of(text, "def load_for_eval")
-
-
 def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[str]:
     """Codes of comparing one local lane with the clean receipt."""
     from scorer.trusted.agreement import with_recipe
@@ -295,8 +288,9 @@ def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[str]:
     return [finding.code for finding in found]
 
 
-def test_unlike_measurements_are_refused_not_compared(tmp_path: Path, clean: Receipt) -> None:
+def test_another_number_is_told_and_unlike_measurements_are_refused(tmp_path: Path, clean: Receipt) -> None:
     assert agreement(local_receipt(clean), clean, tmp_path) == []
+    assert agreement(local_receipt(clean, checkpoint_total_nats="1000.0"), clean, tmp_path) == ["SCR001"]
     assert agreement(local_receipt(clean, eval_bytes="7", checkpoint_total_nats="1.0"), clean, tmp_path) == ["SCR003"]
     other = local_receipt(clean, checkpoint_total_nats="1.0")
     assert other.checkpoint is not None

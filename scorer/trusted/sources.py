@@ -43,6 +43,21 @@ class Source:
             lambda node: isinstance(node, ast.Attribute) and node.attr == "training" and isinstance(node.ctx, ast.Load)
         )
 
+    def replacement(self, name: str) -> int | None:
+        """Line of the first assignment to an attribute of this name, or `setattr(..., "name", ...)`."""
+        return self._first(
+            lambda node: (
+                (isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store))
+                or (
+                    isinstance(node, ast.Call)
+                    and _dotted(node.func) == "setattr"
+                    and len(node.args) > 1
+                    and isinstance(node.args[1], ast.Constant)
+                    and node.args[1].value == name
+                )
+            )
+        )
+
     def exit_handler(self) -> int | None:
         """Line of the first `atexit.register(...)`."""
         return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func).endswith("atexit.register"))

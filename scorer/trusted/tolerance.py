@@ -30,8 +30,8 @@ class Change(Enum):
 
 
 def unit(dtypes: Iterable[str]) -> float:
-    """The rounding of the coarsest of these dtypes. Raises KeyError for one that is no model's."""
-    return max(UNITS[name] for name in dtypes)
+    """The rounding of the coarsest of these dtypes; one that is not listed loosens nothing."""
+    return max((UNITS.get(name, 0.0) for name in dtypes), default=0.0) or UNITS["float32"]
 
 
 @dataclass(frozen=True)
