@@ -1,3 +1,31 @@
-"""The builder: flattens a recipe of many modules into one readable train.py, its knobs frozen, its output proven."""
+"""The builder: flattens a recipe of many modules into one readable train.py, its knobs frozen, its output proven.
+
+The phases, each a module, in the order in which data moves:
+
+    settings   build.yaml -> what to build
+    scan       every module that the entry can reach, in parts (top-level statements); scopes: who binds which name
+    knobs      the config class and the given values -> one value and origin per knob
+    bindings   what a name stands for, imports between modules looked through
+    freeze     knobs to literals, config parameters removed, branches folded   (configs, expressions, values, surgery)
+    link       the order in which Python would run the parts, and what each refers to
+    shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
+    forbid     what kept code may not do
+    names      final names, decided last
+    emit       the text, printed from source under edits   (edits, strings)
+    verify     the proof: the text parsed again and compared with the sources under the same decisions
+
+Decisions are kept twice, as text edits and on the syntax tree (`rewrite`): the printer uses the first, the proof the
+second.
+
+What a recipe must keep to, and is refused with file and line where it does not:
+
+- A config is a frozen dataclass; it is passed as a parameter annotated with it, and only its fields are read.
+- Modules are imported by statements, and used by naming what is in them; a module is no value, and does not import
+  itself.
+- An import that may fail is not passed over, and one inside a function or a condition has no side effects.
+- No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`.
+- Under `if __name__ == "__main__":` stands only the call of main.
+- Dataclasses that are kept have no string annotations (and so no `from __future__ import annotations` in their file).
+"""
 
 __version__ = "0.1.0"

@@ -13,8 +13,8 @@ from builder.errors import Problem
 from builder.link import Linker
 from builder.scan import External, Module, Part
 from builder.scopes import Occurrence
+from builder.settings import Settings
 from builder.shake import Shaker
-from scorer.contest import Profile
 
 BUILTINS = {
     "__import__": ("BLD012", "imports by a name computed at run time", "write an import statement"),
@@ -43,6 +43,11 @@ BUILTINS = {
     "__builtins__": ("BLD025", "is an implementation detail", "do without it"),
 }
 OUTSIDE = {
+    "importlib.resources": (
+        "BLD023",
+        "reads a file of the package, which the artifact does not have",
+        "put the data into code",
+    ),
     "importlib": ("BLD012", "imports by a name computed at run time", "write an import statement"),
     "runpy": ("BLD012", "runs a module by name", "write an import statement"),
     "pkgutil": ("BLD012", "looks modules up at run time", "write import statements"),
@@ -68,17 +73,19 @@ OUTSIDE = {
 HARMLESS = ("importlib.metadata",)
 
 
-def forbidden(linker: Linker, shaker: Shaker, bindings: Bindings, profile: Profile, parts: list[Part]) -> list[Problem]:
+def forbidden(
+    linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, parts: list[Part]
+) -> list[Problem]:
     """Every problem of kept code, in order."""
-    return [problem for part in parts for problem in _Part(linker, shaker, bindings, profile, part).problems()]
+    return [problem for part in parts for problem in _Part(linker, shaker, bindings, settings, part).problems()]
 
 
 class _Part:
-    def __init__(self, linker: Linker, shaker: Shaker, bindings: Bindings, profile: Profile, part: Part) -> None:
+    def __init__(self, linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, part: Part) -> None:
         self.linker = linker
         self.shaker = shaker
         self.bindings = bindings
-        self.profile = profile
+        self.settings = settings
         self.part = part
         self.module: Module = part.module
 
@@ -93,9 +100,10 @@ class _Part:
             if path == "os.environ" or path.startswith("os.environ.") or path == "os.getenv":
                 found += self.environment(occurrence)
                 continue
-            for name, (code, message, remedy) in OUTSIDE.items():
-                if (path == name or path.startswith(f"{name}.")) and not path.startswith(HARMLESS):
-                    found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
+            named = next((name for name in OUTSIDE if path == name or path.startswith(f"{name}.")), None)
+            if named is not None and not path.startswith(HARMLESS):
+                code, message, remedy = OUTSIDE[named]
+                found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
             if path in BUILTINS and occurrence.kind == "load":
                 code, message, remedy = BUILTINS[path]
                 found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
@@ -121,7 +129,7 @@ class _Part:
 
     def environment(self, occurrence: Occurrence) -> list[Problem]:
         """A read of the environment is allowed for variables that the launcher or the harness owns, by literal name."""
-        policy = self.profile.environment
+        policy = self.settings.profile.environment
         allowed = [*policy.launcher_owned, *policy.harness_owned]
         for node in ast.walk(self.part.node):
             name = _variable_read(node, occurrence)
@@ -158,14 +166,11 @@ class _Part:
                 )
                 found.append(self.module.problem(start, "BLD015", message, remedy))
             if isinstance(item.target, External) and not item.direct:
-                found += self.available(item.target.module, start, self.module)
+                found += available(self.settings, item.target.module, start, self.module)
         return found
 
     def is_looked_through(self, node: ast.stmt) -> bool:
         return node in self.linker.rewrites[self.module.name].looked_through
-
-    def available(self, name: str, start: int, module: Module) -> list[Problem]:
-        return available(self.profile, name, start, module)
 
     def module_attributes(self) -> list[Problem]:
         """Functions that Python calls on a module itself."""
@@ -176,11 +181,14 @@ class _Part:
         return []
 
 
-def available(profile: Profile, name: str, start: int, module: Module) -> list[Problem]:
+def available(settings: Settings, name: str, start: int, module: Module) -> list[Problem]:
     """An import of something that the contest's machine lacks."""
-    top = name.split(".")[0]
+    top, profile = name.split(".")[0], settings.profile
     if top in sys.stdlib_module_names or top in profile.machine.packages:
         return []
+    if (settings.root / module.source.name).with_name(f"{top}.py").is_file():
+        message = f"`{top}` is a file beside this one, which only a script finds under that name"
+        return [module.problem(start, "BLD010", message, f"write `from . import {top}`")]
     message = f"the contest's machine has no package `{top}`"
     remedy = f"do without it, or put the code into the recipe; the machine has: {', '.join(profile.machine.packages)}"
     return [module.problem(start, "BLD011", message, remedy)]

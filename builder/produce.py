@@ -83,12 +83,12 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str]) -> 
 
 def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
     """Raise BuildError for all that kept code does and may not do, imports that the machine lacks included."""
-    profile = program.settings.profile
-    problems: list[Problem] = shaker.problems + forbidden(linker, shaker, bindings, profile, kept.parts)
+    settings = program.settings
+    problems: list[Problem] = shaker.problems + forbidden(linker, shaker, bindings, settings, kept.parts)
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
-        problems += available(profile, name, module.source.start(found.statement), module)
+        problems += available(settings, name, module.source.start(found.statement), module)
     leftovers = _still_used(linker, kept, program)
     if leftovers:  # what the config's own module then needs is not worth telling
         assert program.settings.config is not None

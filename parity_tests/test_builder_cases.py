@@ -18,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -132,23 +133,24 @@ def test_case(name: str, tmp_path: Path) -> None:
 
 
 def update(names: list[str]) -> None:
-    import tempfile
-
     for name in names:
         case = CASES / name
-        shutil.rmtree(case / "expected", ignore_errors=True)
-        (case / "expected").mkdir()
+        files: dict[str, bytes] = {}
         with tempfile.TemporaryDirectory() as room:
             try:
                 made = build(case, Path(room) / "room")
             except BuildError as error:
-                (case / "expected/error.txt").write_text(f"{error}\n", encoding="utf-8")
-                continue
-        (case / "expected/train.py").write_bytes(made.files["train.py"])
-        if (case / "build.yaml").exists():
-            (case / "expected/launch-command.txt").write_bytes(made.files["launch-command.txt"])
-        if made.warnings:
-            (case / "expected/warnings.txt").write_text("".join(f"{w}\n" for w in made.warnings), encoding="utf-8")
+                files["error.txt"] = f"{error}\n".encode()
+            else:
+                files["train.py"] = made.files["train.py"]
+                if (case / "build.yaml").exists():
+                    files["launch-command.txt"] = made.files["launch-command.txt"]
+                if made.warnings:
+                    files["warnings.txt"] = "".join(f"{warning}\n" for warning in made.warnings).encode()
+        shutil.rmtree(case / "expected", ignore_errors=True)
+        (case / "expected").mkdir()
+        for file, content in files.items():
+            (case / "expected" / file).write_bytes(content)
 
 
 if __name__ == "__main__":
