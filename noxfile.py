@@ -167,6 +167,12 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def bench(session: nox.Session) -> None:
+    """Measure what observing costs an update, as a paired ratio (the limit is 1.03)."""
+    python(session, "-m", "parity_tests.bench_observer", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def lint(session: nox.Session) -> None:
     """Check style, format and types."""
     python(session, "-m", "ruff", "check", ".")
