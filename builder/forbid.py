@@ -159,12 +159,12 @@ class _Part:
             ):
                 continue
             start = self.module.source.start(item.statement)
-            if item.guarded:
+            if item.guard is not None:
                 message = f"an import of `{item.alias.name}` that may fail and be passed over"
                 remedy = (
                     "import it plainly, and let the config say which implementation runs: a fallback is never silent"
                 )
-                found.append(self.module.problem(start, "BLD015", message, remedy))
+                found.append(self.module.problem(self.module.source.start(item.guard), "BLD015", message, remedy))
             if isinstance(item.target, External) and not item.direct:
                 found += available(self.settings, item.target.module, start, self.module)
         return found

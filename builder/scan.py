@@ -58,7 +58,7 @@ class Import:
     direct: bool  # the statement stands directly in the module, not in a block or function
     runs: tuple[str, ...]  # modules of the package that Python runs for it, in order
     typing: bool  # stands under `if TYPE_CHECKING:`, so that it never runs
-    guarded: bool  # stands where a failing import is passed over: `try`, or `with suppress(...)`
+    guard: ast.stmt | None  # the `try` or `with suppress(...)` around that passes a failing import over
 
 
 @dataclass(eq=False)
@@ -182,8 +182,8 @@ class _Scanner:
     def imports(self, module: Module) -> None:
         for index, part in enumerate(module.parts):
             typing = is_typing_block(part.node)
-            for node, scope, guarded in _import_statements(part.node, module):
-                at = _At(scope, index, node is part.node or typing, typing, guarded)
+            for node, scope, guard in _import_statements(part.node, module):
+                at = _At(scope, index, node is part.node or typing, typing, guard)
                 try:
                     if isinstance(node, ast.ImportFrom):
                         self.import_from(module, node, at)
@@ -263,13 +263,13 @@ class _At:
     part: int
     direct: bool
     typing: bool
-    guarded: bool
+    guard: ast.stmt | None
 
     def found(
         self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]
     ) -> Import:
         place = (self.scope, self.part, self.direct)
-        return Import(bound, target, node, alias, *place, runs, self.typing, self.guarded)
+        return Import(bound, target, node, alias, *place, runs, self.typing, self.guard)
 
 
 Statement = ast.Import | ast.ImportFrom
@@ -287,26 +287,27 @@ BLOCKS = (
 )
 
 
-def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, bool]]:
-    """Import statements in a part, each with its scope and whether its failure is passed over."""
+def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, ast.stmt | None]]:
+    """Import statements in a part, each with its scope and what passes its failure over."""
     if isinstance(node, Statement):
-        return [(node, module.scope, False)]
+        return [(node, module.scope, None)]
     if not isinstance(node, (*BLOCKS, ast.While, ast.Match)):
         return []
-    found: list[tuple[Statement, Scope, bool]] = []
+    found: list[tuple[Statement, Scope, ast.stmt | None]] = []
     scope_of = module.scope.scopes
 
-    def walk(statement: ast.AST, scope: Scope, guarded: bool) -> None:
+    def walk(statement: ast.AST, scope: Scope, guard: ast.stmt | None) -> None:
         tried = statement.body if isinstance(statement, (ast.Try, ast.TryStar)) and statement.handlers else []
         suppressed = isinstance(statement, ast.With) and "suppress" in ast.unparse(statement.items[0].context_expr)
         for child in inner_statements(statement):
-            inner = guarded or child in tried or suppressed
+            own = statement if isinstance(statement, ast.stmt) and (child in tried or suppressed) else None
+            inner = guard or own
             if isinstance(child, Statement):
                 found.append((child, scope, inner))
             else:
                 walk(child, scope_of.get(child, scope), inner)
 
-    walk(node, scope_of.get(node, module.scope), False)
+    walk(node, scope_of.get(node, module.scope), None)
     return found
 
 
