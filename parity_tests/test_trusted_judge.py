@@ -25,8 +25,8 @@ from parity_tests.trusted_bench import (
 from scorer.room.checkpoint import inspect
 from scorer.room.kit import KitPaths
 from scorer.room.receipts import Lane, Outcome, Receipt
-from scorer.trusted import score
 from scorer.trusted import settings as ways
+from scorer.trusted.judge import score
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,8 @@ from scorer.findings import Finding
 from scorer.room.cleanroom import Room
 from scorer.room.kit import KitPaths
 from scorer.room.receipts import Kit, Receipt
-from scorer.trusted import purity, score
+from scorer.trusted import purity
+from scorer.trusted.judge import score
 from scorer.trusted.model import Model
 from scorer.trusted.process import ModelProcess
 from scorer.trusted.sources import Source

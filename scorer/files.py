@@ -13,7 +13,8 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     """Write `content` beside `path` and rename it into place; on any failure the old file stays as it was."""
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -21,11 +22,11 @@ def write_atomic(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes 0600
-        os.replace(temporary, path)
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes 0600
+        temporary.replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
 
 

@@ -423,6 +423,8 @@ def _file(path: Path, what: str) -> None:
 
 def strict(profile: Profile) -> Profile:
     """The profile with every code that would only advise made to decide; those switched off stay off."""
+    import scorer.trusted.judge  # noqa: F401  (enters the last of the codes into the table)
+
     stated = {code: "hard" if weight == "advice" else weight for code, weight in profile.rules.items()}
     advice = {code: "hard" for code, entry in CODES.items() if entry.severity is Severity.ADVICE}
     return Profile.model_validate({**profile.model_dump(), "rules": advice | stated})

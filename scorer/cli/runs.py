@@ -17,7 +17,6 @@ from scorer.room.kit import KitPaths
 from scorer.room.lane import LaneSpec, run_lane
 from scorer.room.launch import LaunchPlan
 from scorer.room.receipts import Clock, Lane, Outcome, Receipt
-from scorer.trusted.judge import score
 
 
 @dataclass(frozen=True)
@@ -142,6 +141,8 @@ def run_lanes(bench: Bench, specs: Sequence[LaneSpec]) -> dict[Lane, Receipt]:
         futures: dict[Lane, Future[Receipt]] = {
             spec.lane: pool.submit(run_one, bench, spec, bench.keep / spec.lane.value) for spec in specs
         }
+        import scorer.trusted.judge  # noqa: F401  (needed next; the ranks are importing torch themselves meanwhile)
+
         done, running = wait(futures.values(), return_when=FIRST_EXCEPTION)
         if running:  # one lane cannot go on: the others' work would be thrown away
             stop_all()
@@ -169,6 +170,8 @@ def trusted(bench: Bench, artifact: Artifact, run: Receipt, local: Receipt | Non
 
 def score_checkpoint(bench: Bench, artifact: Artifact, checkpoint: Path, local: Receipt | None) -> Receipt:
     """The trusted score of one checkpoint file."""
+    from scorer.trusted.judge import score
+
     tell = bench.progress.start("trusted", "loading the model in a process of its own")
     receipt = score(artifact, checkpoint, bench.profile, bench.kit, local, tell)
     bench.progress.end("trusted", receipt.outcome.value, receipt.outcome is Outcome.COMPLETE)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Any
-
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from typing import TYPE_CHECKING, Any
 
 from scorer.report.view import Curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _COLOURS = {  # CSS variable -> placeholder that matplotlib draws with
     "local": "#0000a1",
@@ -44,6 +42,9 @@ def loss_chart(curves: Curves, name: str, width: float, height: float) -> str:
     Below the curves runs one cell per update: agreement of local and artifact to the last bit, or not. `name` keeps the
     identifiers of several charts in one page apart.
     """
+    import matplotlib  # takes most of a second, which only a page that is drawn has to spend
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the user's matplotlibrc must not change a report
         matplotlib.rcParams.update({"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 10})
@@ -84,6 +85,8 @@ def _draw_curves(axes: Axes, curves: Curves) -> None:
             ha="left",
         )
     axes.set_ylabel("loss, nats per token", color=_COLOURS["muted"])
+    from matplotlib.ticker import MaxNLocator
+
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6))
     axes.grid(axis="y", color=_COLOURS["line"], linewidth=0.8)

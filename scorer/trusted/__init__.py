@@ -1,5 +1,4 @@
-"""Trusted scoring: the submission's model in a process of its own, targets and sums on the judge's side."""
+"""Trusted scoring: the submission's model in a process of its own, targets and sums on the judge's side.
 
-from scorer.trusted.judge import score
-
-__all__ = ["score"]
+`judge.score` needs torch, which takes seconds to import; the other modules here that reports read do not.
+"""

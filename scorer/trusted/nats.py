@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+
+from scorer.trusted.settings import bits_per_byte
 
 LARGEST_CHUNK = 1 << 26  # logits turned to fp32 at a time: bounds the judge's memory
 
@@ -58,11 +59,6 @@ class Sums:
     def val_bpb(self) -> float:
         """Bits per byte: nats / (ln 2 x bytes)."""
         return bits_per_byte(self.total_nats, self.num_bytes)
-
-
-def bits_per_byte(total_nats: float, num_bytes: int) -> float:
-    """nats / (ln 2 x bytes), in the order of operations of the contest's scorer."""
-    return total_nats / (math.log(2) * num_bytes)
 
 
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

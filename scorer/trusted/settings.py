@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from scorer.contest import EvaluationSettings, Profile
 from scorer.room.receipts import Evaluation, Receipt
-from scorer.trusted.nats import bits_per_byte
 
 IN_MEMORY = "recipe, in memory"
 RECIPE_CHECKPOINT = "recipe, checkpoint"
@@ -133,3 +132,8 @@ def _value(summary: dict[str, str], key: str) -> str:
     if key not in summary:
         raise ValueError(f"the local lane's summary block has no line {key!r}; print it beside the other results")
     return summary[key]
+
+
+def bits_per_byte(total_nats: float, num_bytes: int) -> float:
+    """nats / (ln 2 x bytes), in the order of operations of the contest's scorer."""
+    return total_nats / (math.log(2) * num_bytes)
