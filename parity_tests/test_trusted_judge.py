@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from parity_tests import receipts_factory
-from parity_tests.trusted_bench import (
+from parity_tests.trusted_samples import (
     TRAIN_PY,
     found_in,
     imported,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.trusted_bench import Workshop, line_of, random_rows, submission
+from parity_tests.trusted_samples import Workshop, line_of, random_rows, submission
 from scorer.trusted.model import SubmissionError
 from scorer.trusted.process import ModelProcessError
 
