@@ -49,7 +49,7 @@ def quick(**knobs: Any) -> Config:
 def formulas(config: Config) -> dict[str, int]:
     """The launches per update that build.yaml states, over the knobs of a configuration."""
     settings = yaml.safe_load((ROOT / "recipe/build.yaml").read_text(encoding="utf-8"))
-    knobs = {name: getattr(config, name) for name in ("depth", "micro_batches")}
+    knobs = {**vars(config)}
     return {kernel: eval(str(formula), {"__builtins__": {}}, knobs) for kernel, formula in settings["kernels"].items()}
 
 
