@@ -157,7 +157,7 @@ def gate(session: nox.Session) -> None:
 @nox.session(venv_backend="none", requires=["base"])
 def tests(session: nox.Session) -> None:
     """Run the tests (everything but the long suites)."""
-    python(session, "-m", "pytest", *session.posargs)
+    python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs)
 
 
 @nox.session(venv_backend="none", requires=["base"])
