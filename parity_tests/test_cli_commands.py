@@ -127,7 +127,8 @@ def test_a_stop_ends_every_process_and_leaves_nothing_half_written(
 ) -> None:
     program = tmp_path / "recipe"
     program.mkdir()
-    (program / "slow.py").write_text("import time\n\nprint('up', flush=True)\ntime.sleep(600)\n")
+    # No sleep: on the lane's virtual clock that takes no time.
+    (program / "slow.py").write_text("import threading\n\nprint('up', flush=True)\nthreading.Event().wait(600)\n")
     command = [
         sys.executable, "-m", "scorer", "lane", "local", "--local-root", str(program), "-o", str(tmp_path / "out"),
         "--local", "torchrun --standalone --nproc_per_node=2 slow.py",
@@ -137,7 +138,8 @@ def test_a_stop_ends_every_process_and_leaves_nothing_half_written(
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:
-        _wait_for(lambda: _ranks(program) == 2)
+        _wait_for(lambda: _ranks(program) == 2 or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
         process.send_signal(number)
         _, said = process.communicate(timeout=30)
     finally:
