@@ -73,6 +73,12 @@ class Chosen:
         self.directory = Path("build") / self.config
         self.artifact = str(self.directory / "artifact")
 
+    @property
+    def build(self) -> tuple[str, ...]:
+        """The builder's command, without where to."""
+        config = f"recipe/configs/{self.config}.yaml"
+        return "-m", "builder", "produce", "--config", config, "--contest", self.contest
+
     def local_launch(self) -> str:
         """The artifact's launch with the recipe in the place of the file: same environment, same ranks."""
         launch = (ROOT / self.artifact / "launch-command.txt").read_text("utf-8").strip()
@@ -83,9 +89,7 @@ class Chosen:
 def produce(session: nox.Session) -> Chosen:
     """Build what the caller chose."""
     chosen = Chosen(session)
-    python(
-        session, "-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml", "-o", chosen.artifact
-    )
+    python(session, *chosen.build, "-o", chosen.artifact)
     return chosen
 
 
@@ -144,8 +148,7 @@ def lane(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
 def gate(session: nox.Session) -> None:
     """Check what must hold before an upload: cold parity, advice included, then a rehearsal in real time."""
     chosen = produce(session)
-    produced = ("-m", "builder", "produce", "--config", f"recipe/configs/{chosen.config}.yaml")
-    python(session, *produced, "--check", chosen.artifact)
+    python(session, *chosen.build, "--check", chosen.artifact)
     compare(session, chosen, "--cold", "--strict")
     launch = (ROOT / chosen.artifact / "launch-command.txt").read_text("utf-8").strip()
     python(

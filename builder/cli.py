@@ -17,6 +17,7 @@ from rich.table import Table
 from builder.errors import BuildError
 from builder.files import write_directory
 from builder.produce import Build, produce
+from scorer.contest import ProfileError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 
@@ -40,6 +41,10 @@ def produce_command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="One knob, over the config file. May be repeated."),
     ] = None,
+    contest: Annotated[
+        str | None,
+        typer.Option("--contest", metavar="NAME", help="Contest profile; default: the one that the settings name."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to.")
     ] = None,
@@ -55,7 +60,7 @@ def produce_command(
     """
     if (output is None) == (check is None):
         raise typer.BadParameter("give either -o DIR or --check DIR")
-    build = produce(_settings(settings, config), config, set_ or [])
+    build = produce(_settings(settings, config), config, set_ or [], contest)
     for warning in build.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if check is not None:
@@ -174,6 +179,6 @@ def main() -> None:
     """The console script."""
     try:
         app()
-    except BuildError as error:
+    except (BuildError, ProfileError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)

@@ -43,22 +43,27 @@ class Build:
     warnings: list[str]
 
 
-def produce(settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None) -> Build:
-    """Build in memory. Raises BuildError with every problem found; writes nothing."""
+def produce(
+    settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None, contest: str | None = None
+) -> Build:
+    """Build in memory, for the settings' contest or another one. Raises BuildError with every problem found.
+
+    Raises scorer.contest.ProfileError when `contest` is given and cannot be used. Writes nothing.
+    """
     collecting = gc.isenabled()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
     gc.disable()  # syntax trees are millions of objects that all live to the end: collecting doubles the time
     try:
-        return _produce(settings_file, config_file, sets or [])
+        return _produce(settings_file, config_file, sets or [], contest)
     finally:
         sys.setrecursionlimit(limit)
         if collecting:
             gc.enable()
 
 
-def _produce(settings_file: Path, config_file: Path | None, sets: list[str]) -> Build:
-    settings = read_settings(settings_file)
+def _produce(settings_file: Path, config_file: Path | None, sets: list[str], contest: str | None) -> Build:
+    settings = read_settings(settings_file, contest)
     program = scan(settings)
     config = resolve(program, config_file, sets)
     command = launch_command(settings, config)

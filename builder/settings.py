@@ -112,8 +112,11 @@ def _find_doubles(node: yaml.Node, name: str, problems: list[Problem]) -> None:
             _find_doubles(item, name, problems)
 
 
-def read_settings(path: Path) -> Settings:
-    """Read build settings: where the entry is, what it must offer, how it is launched."""
+def read_settings(path: Path, contest_name: str | None = None) -> Settings:
+    """Read build settings: where the entry is, what it must offer, how it is launched.
+
+    `contest_name` names another contest than the settings do: a profile, or the path of one.
+    """
     name = path.name
     entries = read_mapping(path, name, "BLD002")
     for key, entry in entries.items():
@@ -130,12 +133,7 @@ def read_settings(path: Path) -> Settings:
         raise refuse(
             "BLD002", name, kernels.line, "`kernels` must map kernel names to formulas", "write `name: formula` lines"
         )
-    contest = entries["contest"]
-    try:
-        beside = path.parent / str(contest.value)
-        profile = load(beside if beside.suffix and beside.is_file() else str(contest.value))
-    except ProfileError as error:
-        raise refuse("BLD002", name, contest.line, str(error), "name a contest profile of this version") from error
+    profile = _profile(path, name, entries["contest"]) if contest_name is None else load(contest_name)
     return Settings(
         path=path,
         name=name,
@@ -151,6 +149,14 @@ def read_settings(path: Path) -> Settings:
         },
         lines={key: entry.line for key, entry in entries.items()},
     )
+
+
+def _profile(path: Path, name: str, contest: Entry) -> Profile:
+    beside = path.parent / str(contest.value)
+    try:
+        return load(beside if beside.suffix and beside.is_file() else str(contest.value))
+    except ProfileError as error:
+        raise refuse("BLD002", name, contest.line, str(error), "name a contest profile of this version") from error
 
 
 def _text(entry: Entry, key: str, name: str) -> str:
