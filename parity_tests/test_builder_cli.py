@@ -222,3 +222,18 @@ def test_module_runs_and_explains_itself(tmp_path: Path) -> None:
     assert "rms_norm_forward" in done.stdout
     assert "command line" not in done.stdout
     assert "recipe/configs/small.yaml:2" in done.stdout
+
+
+def test_another_contest_is_named_in_the_artifact_and_an_unknown_one_is_refused(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = artifact.parent / "other"
+    named = ("--contest", "trainium-frontier-phase1")
+    assert builder(monkeypatch, "produce", "--config", CONFIG, *named, "-o", other) == 0
+    names = [
+        json.loads((d / "manifest.json").read_text(encoding="utf-8"))["contest"]["name"] for d in (artifact, other)
+    ]
+    assert names == ["embedded", "trainium-frontier-phase1"]
+    assert builder(monkeypatch, "produce", "--config", CONFIG, "--contest", "nope", "-o", other.parent / "none") == 2
+    assert "nope.yaml: no such contest profile; known ones: embedded" in capsys.readouterr().err
+    assert not (other.parent / "none").exists()
