@@ -87,7 +87,7 @@ def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept:
     if problems:
         raise BuildError(problems)
     return {
-        name: Kernel(expected.get(name), f"{part.module.source.name}:{part.line}")
+        name: Kernel(expected.get(name), f"{part.module.source.name}:{part.node.lineno}")
         for name, parts in sorted(defined.items())
         for part in parts
         if part in kept.parts
