@@ -15,8 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from parity_tests import report_sample as sample
-from scorer.cli import main
-from scorer.cli.commands import strict
+from scorer.cli.commands import app, strict
 from scorer.contest import Profile
 from scorer.findings import CODES
 from scorer.room import receipts as receipt_files
@@ -27,7 +26,7 @@ LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 tr
 
 
 def scorer(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -177,3 +176,12 @@ def test_strict_makes_advice_decide_and_leaves_the_rest_as_it_was() -> None:
     rules = {advice[0]: "off", "LCK005": "advice"}
     profile = Profile.model_validate({**profile.model_dump(), "rules": rules})
     assert strict(profile).rules == {**dict.fromkeys(advice, "hard"), advice[0]: "off", "LCK005": "hard"}
+
+
+@pytest.mark.parametrize("name", ["TORCH_LOGS", "ATEN_CPU_CAPABILITY"])
+def test_settings_of_the_callers_torch_do_not_reach_the_judge(name: str) -> None:
+    code = "import os, sys; from scorer.cli import main; sys.argv = ['scorer', 'schema']\ntry: main()\nfinally: "
+    code += f"print({name!r} in os.environ, file=sys.stderr)"
+    environment = {**os.environ, name: "", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "False\n")

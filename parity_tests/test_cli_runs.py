@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from scorer.cli import main
+from scorer.cli.commands import app
 
 TINY = Path(__file__).parent / "cli_cases" / "tiny.py"
 LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
 
 
 def scorer(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def verdict(out: Path) -> dict[str, Any]:

@@ -2,4 +2,4 @@
 
 from scorer.cli import main
 
-main(prog_name="scorer")
+main()
