@@ -14,6 +14,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner, Result
 
+import scorer.trusted.judge
 from parity_tests import report_sample as sample
 from scorer.cli.commands import app, strict
 from scorer.contest import Profile
