@@ -203,9 +203,9 @@ def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) ->
     line = node.range().start.line + 1
     for candidate in source.nodes:
         if isinstance(candidate, ast.ExceptHandler) and candidate.lineno == line and node.kind() == "except_clause":
-            return kernels.always_raises(candidate.body)
+            return kernels.always_raises(source, candidate.body)
         if isinstance(candidate, ast.Try | ast.TryStar) and candidate.lineno == line and node.kind() == "try_statement":
-            return all(kernels.always_raises(handler.body) for handler in candidate.handlers)
+            return all(kernels.always_raises(source, handler.body) for handler in candidate.handlers)
     return False
 
 

@@ -14,6 +14,7 @@ from scorer.rules.source import Function, Hit, Source
 JIT = ("nki.jit", "nki_jit")
 WRAPPERS = (*JIT, "nki.simulate", "wrap_nki", "nki_op")
 CALLS_ITSELF = {"apply", "forward", "__call__"}  # `Function.apply(x)` runs Function
+EXITS = {"sys.exit", "os._exit", "builtins.exit", "builtins.quit"}
 SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "itemsize"}
 SHAPE_METHODS = {"size", "numel", "nelement", "dim", "stride", "is_contiguous", "element_size", "is_floating_point"}
 
@@ -107,7 +108,7 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
         if isinstance(node, ast.Try | ast.TryStar):
             call = kernels.launched(node.body)
             for handler in node.handlers:
-                if call and not always_raises(handler.body):
+                if call and not always_raises(source, handler.body):
                     yield Hit(handler.lineno, {"CALL": call})
 
 
@@ -126,14 +127,21 @@ def device_choice(source: Source, artifact: Artifact, profile: Profile) -> Itera
             yield Hit(condition.lineno, {"CONDITION": text, "CALL": call, "OTHER": other})
 
 
-def always_raises(body: Sequence[ast.AST]) -> bool:
-    """Whether control cannot pass the end of these statements without an exception."""
+def always_raises(source: Source, body: Sequence[ast.AST]) -> bool:
+    """Whether control cannot pass the end of these statements: an exception or an exit with an error ends the run."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
-        return always_raises(last.body) and always_raises(last.orelse)
+        return always_raises(source, last.body) and always_raises(source, last.orelse)
     if isinstance(last, ast.With):
-        return always_raises(last.body)
-    return isinstance(last, ast.Raise)
+        return always_raises(source, last.body)
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits_with_error(source, last.value))
+
+
+def _exits_with_error(source: Source, node: ast.expr) -> bool:
+    """Whether an expression ends the process with a status other than that of success."""
+    if not isinstance(node, ast.Call) or source.resolve(node.func) not in EXITS:
+        return False
+    return len(node.args) == 1 and not (isinstance(node.args[0], ast.Constant) and node.args[0].value in (None, 0))
 
 
 @lru_cache(maxsize=1)
@@ -153,7 +161,7 @@ def _choices(source: Source) -> list[tuple[Function, ast.expr, str, str]]:
         for test, *sides in _branches(function):
             calls = [kernels.launched(side) for side in sides]
             for call, counterpart, other in ((calls[0], calls[1], sides[1]), (calls[1], calls[0], sides[0])):
-                if call and not counterpart and not always_raises(other) and _computes(other):
+                if call and not counterpart and not always_raises(source, other) and _computes(other):
                     found.append((function, test, call, ast.unparse(other[0]).splitlines()[0]))
     return found
 
