@@ -166,13 +166,17 @@ def where(
     if not number.isdigit() or not path.is_file():
         print(f"{place}: expected DIR:LINE or TRAIN_PY:LINE, with train.py.map beside", file=sys.stderr)
         raise typer.Exit(2)
-    document = json.loads(path.read_text(encoding="utf-8"))
-    lines = document["lines"]
-    if not 1 <= int(number) <= len(lines):
-        print(f"{place}: the file has {len(lines)} lines", file=sys.stderr)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        sources, lines = document["sources"], document["lines"]
+        places = [f"{sources[entry[0]]}:{entry[1]:d}" if entry else None for entry in lines]
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        print(f"{path}: not a source map ({error}); build the artifact again", file=sys.stderr)
+        raise typer.Exit(2) from error
+    if not 1 <= int(number) <= len(places):
+        print(f"{place}: the file has {len(places)} lines", file=sys.stderr)
         raise typer.Exit(2)
-    entry = lines[int(number) - 1]
-    print(f"{document['sources'][entry[0]]}:{entry[1]}" if entry else "a line that the builder wrote")
+    print(places[int(number) - 1] or "a line that the builder wrote")
 
 
 def main() -> None:

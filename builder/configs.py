@@ -23,6 +23,7 @@ class Configs:
         self.loader = Variable(*settings.loader) if settings.loader else None
         self.names: set[Key] = set()
         self.parts: set[tuple[str, int]] = set()
+        self.rebound: dict[tuple[str, int], list[Occurrence]] = {}  # part -> where a config's name gets another value
         self.takers: dict[ast.AST, set[str]] = {}  # function -> its config parameters
         self.methods: dict[str, list[FunctionNode]] = {}
 
@@ -44,9 +45,17 @@ class Configs:
                     self.methods.setdefault(occurrence.name, []).append(occurrence.node)
         for module in self.program.modules.values():
             self.variables(module)
+            sources: dict[ast.AST, ast.expr | None] = {
+                target: value for part in module.parts for target, value in _assignments(part.node)
+            }
             for occurrence in module.scope.occurrences:
-                if (occurrence.home(), occurrence.name) in self.names or self.is_loader(module, occurrence):
+                named = (occurrence.home(), occurrence.name) in self.names
+                if named or self.is_loader(module, occurrence):
                     self.parts.add((module.name, occurrence.part))
+                if named and occurrence.kind in ("store", "definition", "import", "delete"):
+                    value = sources.get(occurrence.node)
+                    if value is None or not self.is_config(module, value):
+                        self.rebound.setdefault((module.name, occurrence.part), []).append(occurrence)
 
     def find_imports(self) -> None:
         """Parts with an import of the recipe's own modules inside a function."""
@@ -86,11 +95,10 @@ class Configs:
             if isinstance(node, ast.Name) and occurrence.kind == "store":
                 assigned.setdefault((occurrence.home(), occurrence.name), [])
         for part in module.parts:
-            for node in _assignments(part.node):
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            for target, value in _assignments(part.node):
                 bound = module.by_node[target]
-                if node.value is not None:
-                    assigned[(bound.home(), bound.name)].append(node.value)
+                if value is not None:
+                    assigned[(bound.home(), bound.name)].append(value)
         changed = True
         while changed:
             changed = False
@@ -106,13 +114,16 @@ class Configs:
                     changed = True
 
     def is_config(self, module: Module, node: ast.expr) -> bool:
-        """Whether an expression is the config: a config's name, or a call of the loader."""
+        """Whether an expression is the config: a config's name, or a call of the loader for the command line.
+
+        A loader given other arguments makes another config than the one that is frozen.
+        """
         if isinstance(node, ast.Name):
             occurrence = module.by_node.get(node)
             return occurrence is not None and (occurrence.home(), occurrence.name) in self.names
         if isinstance(node, ast.Call):
             occurrence = module.by_node.get(root_of(node.func))
-            return occurrence is not None and self.is_loader(module, occurrence)
+            return occurrence is not None and self.is_loader(module, occurrence) and _takes_the_command_line(node)
         return False
 
     def callees(self, module: Module, node: ast.Call) -> list[tuple[ast.AST, int]]:
@@ -180,14 +191,20 @@ def root_of(node: ast.AST) -> ast.AST:
     return node
 
 
-def _assignments(node: ast.AST) -> list[ast.Assign | ast.AnnAssign]:
-    found: list[ast.Assign | ast.AnnAssign] = []
+def _assignments(node: ast.AST) -> list[tuple[ast.Name, ast.expr | None]]:
+    """The assignments to one plain name inside a statement: target and value."""
+    found: list[tuple[ast.Name, ast.expr | None]] = []
     for child in ast.walk(node):
-        if (isinstance(child, ast.Assign) and len(child.targets) == 1 and isinstance(child.targets[0], ast.Name)) or (
-            isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name)
-        ):
-            found.append(child)
+        match child:
+            case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
+                found.append((target, child.value))
     return found
+
+
+def _takes_the_command_line(node: ast.Call) -> bool:
+    """A call without arguments, or with `None` or `sys.argv[1:]` alone."""
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return not arguments or (len(arguments) == 1 and ast.unparse(arguments[0]) in ("None", "sys.argv[1:]"))
 
 
 def _local_definition(occurrence: Occurrence) -> ast.AST | None:

@@ -127,8 +127,9 @@ class Effects:
         """Whether a statement has effects beyond binding names."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                inner = [*node.decorator_list, *node.args.defaults, *node.args.kw_defaults]
-                return not (all(self.pure(n, module) for n in inner if n) and self.pure_annotations(node, module))
+                inner = [*node.args.defaults, *node.args.kw_defaults]
+                pure = all(self.pure(n, module) for n in inner if n) and self.pure_annotations(node, module)
+                return not (pure and all(self.pure_decorator(d, module) for d in node.decorator_list))
             case ast.ClassDef():
                 return not self.pure_class(node, module)
             case ast.Assign():
@@ -152,6 +153,17 @@ class Effects:
                 return False
         return True
 
+    def pure_decorator(self, node: ast.expr, module: Module) -> bool:
+        """A decorator is a call, with or without parentheses: `@register` may enter the function somewhere.
+
+        Of `@factory(...)` the factory is called, and what it gives; the table names factories that do nothing in both.
+        """
+        if isinstance(node, ast.Call):
+            return self.pure(node, module)
+        if isinstance(node, ast.Attribute) and node.attr in ("setter", "getter", "deleter"):
+            return self.path(node, module) == "" and isinstance(node.value, ast.Name)  # of a property in this class
+        return self.path(node, module) in PURE_CALLS
+
     def pure_annotations(self, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> bool:
         """Whether none of a signature's annotations does anything."""
         arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
@@ -166,7 +178,7 @@ class Effects:
 
     def pure_class(self, node: ast.ClassDef, module: Module) -> bool:
         """Whether making a class does nothing but bind its name."""
-        if not all(self.pure(decorator, module) for decorator in node.decorator_list):
+        if not all(self.pure_decorator(decorator, module) for decorator in node.decorator_list):
             return False
         if any(
             keyword.arg != "metaclass" or self.path(keyword.value, module) != "abc.ABCMeta" for keyword in node.keywords

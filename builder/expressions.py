@@ -364,6 +364,10 @@ class Expressions(Surgeon):
 
     def call(self, node: ast.Call) -> None:
         """Freeze a call, and take config arguments out of it."""
+        occurrence = self.module.by_node.get(root_of(node.func))
+        if occurrence is not None and self.configs.is_loader(self.module, occurrence):
+            message = "the loader is called for other arguments than the command line's: it makes another config"
+            self.problem(node, "BLD030", message, "call it without arguments or with sys.argv[1:]")
         self.expression(node.func, node)
         passed: list[ast.expr | ast.keyword] = [a for a in node.args if self.is_config(a)]
         passed += [k for k in node.keywords if self.is_config(k.value)]

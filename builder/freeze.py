@@ -49,6 +49,9 @@ class _Freezer(Expressions):
         """Freeze one top-level statement."""
         self.index = index
         node = self.module.parts[index].node
+        for occurrence in self.configs.rebound.get((self.module.name, index), []):
+            message = f"`{occurrence.name}` is a config and gets another value here; the artifact has the frozen one"
+            self.problem(occurrence.start, "BLD030", message, "set the knobs in the configuration, not in the program")
         if self.is_config_assignment(node):
             self.rewrite.statements[node] = []
             self.rewrite.kill(self.module.parts[index].start, self.module.parts[index].end)

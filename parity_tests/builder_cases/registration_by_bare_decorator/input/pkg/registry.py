@@ -1,0 +1,7 @@
+TABLE = {}
+SEEN = []
+
+
+def register(made):
+    TABLE[made.__name__] = made
+    return made
