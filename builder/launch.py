@@ -58,7 +58,19 @@ def launch_command(settings: Settings, config: Config | None) -> str:
     command = "".join(pieces)
     if "\n" in command or command != command.strip():
         raise settings.refuse("launch", "the launch command is not one line", "write it in one line", "BLD046")
+    _check_values(settings, command)
     return command
+
+
+def _check_values(settings: Settings, command: str) -> None:
+    """Refuse a process count or a variable's value that the contest does not allow: knobs decide them."""
+    rules = settings.profile.launch
+    allowed = {**rules.environment, "--nproc_per_node": [str(count) for count in rules.nproc_per_node]}
+    for word in command.split():
+        name, given, value = word.partition("=")
+        if given and name in allowed and value not in allowed[name]:
+            message = f"the launch command says {word}; the contest allows {', '.join(allowed[name])}"
+            raise settings.refuse("launch", message, "set the knob that it is filled in from", "BLD046")
 
 
 def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept: Kept) -> dict[str, Kernel]:

@@ -237,3 +237,26 @@ def test_another_contest_is_named_in_the_artifact_and_an_unknown_one_is_refused(
     assert builder(monkeypatch, "produce", "--config", CONFIG, "--contest", "nope", "-o", other.parent / "none") == 2
     assert "nope.yaml: no such contest profile; known ones: embedded" in capsys.readouterr().err
     assert not (other.parent / "none").exists()
+
+
+def test_a_process_count_that_the_contest_does_not_allow_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("produce", "--config", CONFIG, "-o", tmp_path / "out", "--set")
+    assert builder(monkeypatch, *words, "world_size=3") == 2
+    assert "BLD046 the launch command says --nproc_per_node=3; the contest allows 1, 2, 4, 8" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert builder(monkeypatch, *words, "world_size=4") == 0
+
+
+@pytest.mark.parametrize(
+    "text", ['{"sources": ["a.py"', '{"lines": 3, "sources": []}', '{"lines": [[5, 1]], "sources": []}']
+)
+def test_a_source_map_that_cannot_be_read_is_named(
+    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    (artifact / "train.py.map").write_text(text, encoding="utf-8")
+    assert builder(monkeypatch, "where", f"{artifact}:1") == 2
+    said = capsys.readouterr().err
+    assert "train.py.map: not a source map" in said
+    assert "build the artifact again" in said
