@@ -10,7 +10,10 @@ from pathlib import Path
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write `content` beside `path` and rename it into place; on any failure the old file stays as it was."""
+    """Write `content` beside `path` and rename it into place; on any failure the old file stays as it was.
+
+    Raises OSError that names `path`: a full disk names no file by itself.
+    """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -24,9 +27,11 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)  # mkstemp makes 0600
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
