@@ -14,6 +14,7 @@ from scorer.rules.source import Function, Hit, Source
 JIT = ("nki.jit", "nki_jit")
 WRAPPERS = (*JIT, "nki.simulate", "wrap_nki", "nki_op")
 CALLS_ITSELF = {"apply", "forward", "__call__"}  # `Function.apply(x)` runs Function
+SUPPRESS = "contextlib.suppress"
 EXITS = {"sys.exit", "os._exit", "builtins.exit", "builtins.quit"}
 SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "itemsize"}
 SHAPE_METHODS = {"size", "numel", "nelement", "dim", "stride", "is_contiguous", "element_size", "is_floating_point"}
@@ -102,14 +103,72 @@ def _ends_with(full_name: str | None, ends: tuple[str, ...]) -> bool:
 
 
 def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """An `except` that goes on after a kernel has raised, whatever it catches."""
+    """An `except`, `suppress` or `finally` that goes on after a kernel has raised, whatever it catches."""
     kernels = _kernels(source)
+    suppressors = _suppressors(source)
     for node in source.nodes:
+        if isinstance(node, ast.With) and _suppresses(source, node, suppressors):
+            call = kernels.launched(node.body)
+            if call:
+                yield Hit(node.lineno, {"CALL": call})
         if isinstance(node, ast.Try | ast.TryStar):
             call = kernels.launched(node.body)
             for handler in node.handlers:
                 if call and not always_raises(source, handler.body):
                     yield Hit(handler.lineno, {"CALL": call})
+            jump = _jump(node.finalbody)
+            call = kernels.launched([*node.body, *node.handlers, *node.orelse]) if jump else None
+            if jump and call:
+                yield Hit(jump.lineno, {"CALL": call})
+
+
+def _suppressors(source: Source) -> set[str]:
+    """Variables that hold what `contextlib.suppress` has made."""
+    return _stored(
+        [
+            target
+            for node in source.nodes
+            if isinstance(node, ast.Assign) and _calls(source, node.value, SUPPRESS)
+            for target in node.targets
+        ]
+    )
+
+
+def _suppresses(source: Source, node: ast.With, suppressors: set[str]) -> bool:
+    """Whether a `with` drops exceptions: by one of its managers, or by one that its body enters on a stack."""
+    entered = [
+        argument
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "enter_context"
+        for argument in inner.args
+    ]
+    managers = [*(item.context_expr for item in node.items), *entered]
+    return any(
+        _calls(source, manager, SUPPRESS) or (isinstance(manager, ast.Name) and manager.id in suppressors)
+        for manager in managers
+    )
+
+
+def _calls(source: Source, node: ast.AST, full_name: str) -> bool:
+    return any(isinstance(n, ast.Call) and source.resolve(n.func) == full_name for n in ast.walk(node))
+
+
+def _jump(body: Sequence[ast.AST], in_loop: bool = False) -> ast.stmt | None:
+    """The first statement by which a `finally` is left early, which drops the exception on its way."""
+    for statement in body:
+        if isinstance(statement, ast.Return) or (isinstance(statement, (ast.Break, ast.Continue)) and not in_loop):
+            return statement
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
+            found = _jump(statement.body, True) or _jump(statement.orelse, in_loop)
+        else:
+            children = ast.iter_child_nodes(statement)
+            blocks = [c for c in children if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+            found = _jump(blocks, in_loop)
+        if found:
+            return found
+    return None
 
 
 def shape_fallback(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
