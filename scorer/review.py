@@ -209,9 +209,30 @@ def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) ->
     return False
 
 
+def _refused(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
+    """The string stands only in the condition of an `if` that does nothing but raise when a value equals it."""
+    start = node.range().start
+    for candidate in source.nodes:
+        if not (isinstance(candidate, ast.If) and len(candidate.body) == 1):
+            continue
+        test = candidate.test
+        if not (isinstance(candidate.body[0], ast.Raise) and isinstance(test, ast.Compare) and len(test.ops) == 1):
+            continue
+        if not isinstance(test.ops[0], (ast.Eq, ast.In)):
+            continue
+        for side in (test.left, *test.comparators):
+            for value in side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]:
+                if isinstance(value, ast.Constant) and value.lineno == start.line + 1:
+                    before = source.lines[start.line].encode()[: value.col_offset].decode()
+                    if len(before) == start.column:
+                        return True
+    return False
+
+
 ALLOWANCES: dict[str, Callable[[SgNode, list[str], Source, Profile], bool]] = {
     "known_variable": _known_variable,
     "setting": _setting,
     "raises": _raises,
+    "refused": _refused,
 }
 ALL_RULES = _read_rules()

@@ -10,6 +10,9 @@ from scorer.contest import Profile
 from scorer.rules.source import Function, Hit, Source
 
 PROCESS_GROUP = {"torch.distributed.init_process_group"}
+# What may stand under the guard besides the file's own functions.
+UNDER_GUARD = ("builtins.", "sys.exit", "argparse.", "sys.argv")
+GROUP_END = {"torch.distributed.is_initialized", "torch.distributed.destroy_process_group"}
 ENVIRONMENT_CALLS = {"os.environ.update", "os.environ.setdefault", "os.putenv"}
 
 
@@ -134,6 +137,6 @@ def _beyond_calling(source: Source, statement: ast.stmt, read_elsewhere: set[str
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
             full = source.resolve(node.func)
-            if full and not full.startswith(("builtins.", "sys.exit", "argparse.", "sys.argv")):
+            if full and not full.startswith(UNDER_GUARD) and full not in GROUP_END:
                 return f"calls {full}"
     return None

@@ -1,0 +1,4 @@
+import socket
+from socket import gethostname
+
+print(socket.gethostname(), gethostname())
