@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.trusted_samples import Workshop, line_of, random_rows, submission
+from parity_tests.trusted_samples import SCORED_ROWS, Workshop, line_of, random_rows, submission
+from scorer.trusted import purity
 from scorer.trusted.model import SubmissionError
 from scorer.trusted.process import ModelProcessError
 
@@ -63,6 +64,44 @@ IMPURE: list[tuple[str, dict[str, str], str, str, str]] = [
         "forward(self, x)",
         "position",
     ),
+    (
+        "mixes rows in large batches only",
+        {"mix": "if e.size(0) > 8:\n    h = h - 0.05 * h.mean(0, keepdim=True)"},
+        "PUR012",
+        "forward(self, e)",
+        "in a batch of 32 than alone, first in mix",
+    ),
+    (
+        "counts large batches only",
+        {
+            "init": "self.calls = 0",
+            "after": "if len(x) > 8:\n    self.calls = self.calls + 1\n    logits = logits + 0.01 * self.calls",
+        },
+        "PUR011",
+        "self.calls = self.calls + 1",
+        "in a batch of 32",
+    ),
+    (
+        "updates a buffer in large batches only",
+        {"init": BUFFER, "after": "if len(x) > 8:\n    self.seen += 1"},
+        "PUR011",
+        "register_buffer",
+        "in a batch of 32",
+    ),
+    (
+        "branches on gradients",
+        {"after": "if torch.is_grad_enabled():\n    logits = logits * 1.5"},
+        "PUR014",
+        "is_grad_enabled",
+        "with gradients enabled",
+    ),
+    (
+        "branches on gradients in training",
+        {"mix": "h = h * (1 + (torch.is_grad_enabled() and self.training))"},
+        "PUR014",
+        "forward(self, e)",
+        "in training mode with gradients enabled, first in mix",
+    ),
     ("edits its input", {"after": "x[:, 0] = 0"}, "PUR013", "forward(self, x)", "changed the batch"),
     ("branches on training", {"after": "logits = logits * (1 + self.training)"}, "PUR014", "self.training", "training"),
     (
@@ -94,6 +133,13 @@ def test_a_model_that_looks_ahead_and_aside_is_told_both(workshop: Workshop) -> 
     found = workshop.purity(text)
     assert [finding.code for finding in found] == ["PUR012", "PUR010"]
     assert found[1].artifact_line == line_of(text, "forward(self, e)")
+
+
+def test_a_scored_batch_of_equal_rows_proves_nothing(workshop: Workshop) -> None:
+    equal = random_rows(1).expand(SCORED_ROWS, -1)
+    found = purity.check(workshop.model(submission()), random_rows(), equal)
+    assert [finding.code for finding in found] == ["PUR019"]
+    assert "in a batch of 32" in found[0].message
 
 
 # title, pieces, words of the message

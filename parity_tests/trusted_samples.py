@@ -29,6 +29,7 @@ from scorer.trusted.sources import Source
 
 VOCABULARY = 61
 LENGTH = 16
+SCORED_ROWS = 32
 
 TRAIN_PY = '''"""A submission small enough to read."""
 
@@ -231,12 +232,12 @@ class Workshop:
         for operation in ("import", "load"):
             reply = self.process.call(operation)
             assert reply["ok"], reply
-        self.process.map(16 * LENGTH, VOCABULARY)
+        self.process.map(SCORED_ROWS * LENGTH, VOCABULARY)
         return Model(self.process, Source(artifact), reply, VOCABULARY)
 
     def purity(self, text: str) -> list[Finding]:
         """Findings of the purity checks alone."""
-        return purity.check(self.model(text), random_rows())
+        return purity.check(self.model(text), random_rows(), random_rows(SCORED_ROWS))
 
 
 def small_profile() -> Profile:

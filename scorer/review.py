@@ -19,6 +19,7 @@ A rule file:
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,18 @@ class Rule(BaseModel):
 
 def review(artifact: Artifact, profile: Profile) -> list[Finding]:
     """Every finding of every rule that the profile has not switched off, by line, then by code."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
+    try:
+        return _review(artifact, profile)
+    except RecursionError:
+        message = "an expression is nested too deeply to be read"
+        return [finding(SYNTAX, message, place=artifact.place(1), artifact_line=1)]
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
     try:
         source = Source(artifact.source)
     except (SyntaxError, ValueError) as error:

@@ -234,10 +234,10 @@ class Host:
         return {}
 
     def forward(self, command: Json) -> Json:
-        """Run one batch. `train` puts the model into training mode for it, `fresh` gives it a new input tensor."""
+        """Run one batch. `train` and `grad` put the model into those modes, `fresh` gives it a new input tensor."""
         tokens = self.tokens(command)
         inputs = self.inputs(tokens, fresh=command.get("fresh", False))
-        with Mode(self.model, command.get("train", False)):
+        with Mode(self.model, command.get("train", False), command.get("grad", False)):
             logits = self.model(inputs)
         shape = list(logits.shape) if isinstance(logits, torch.Tensor) else None
         answer: Json = {
@@ -304,9 +304,9 @@ class Host:
         Slot `slot` holds the first batch, `other_slot` the second; row `pairs[i][0]` of the one is compared with row
         `pairs[i][1]` of the other, positions below `upto` only.
         """
-        first = self.record(self.tokens(command), train=False)
+        first = self.record(self.tokens(command))
         other = {**command, "slot": command["other_slot"], "rows": command["other_rows"], "cols": command["other_cols"]}
-        second = self.record(self.tokens(other), train=command.get("train", False))
+        second = self.record(self.tokens(other), command.get("train", False), command.get("grad", False))
         left, right = ([pair[side] for pair in command["pairs"]] for side in (0, 1))
         for (name, before), (other_name, after) in zip(first, second, strict=False):
             if name != other_name:
@@ -319,7 +319,7 @@ class Host:
                 return {"module": name or type(self.model).__name__, "line": self.enclosing_line(name)}
         return {"module": None, "line": None}
 
-    def record(self, tokens: torch.Tensor, train: bool) -> list[tuple[str, torch.Tensor]]:
+    def record(self, tokens: torch.Tensor, train: bool = False, grad: bool = False) -> list[tuple[str, torch.Tensor]]:
         """Each module's output, in the order in which they finish, where its first two axes are the batch's."""
         outputs: list[tuple[str, torch.Tensor]] = []
         shape = tokens.shape
@@ -334,7 +334,7 @@ class Host:
 
         handles = [module.register_forward_hook(keep(name)) for name, module in self.model.named_modules()]
         try:
-            with Mode(self.model, train):
+            with Mode(self.model, train, grad):
                 self.model(self.inputs(tokens, fresh=True))
         finally:
             for handle in handles:
@@ -351,20 +351,21 @@ class Host:
 
 
 class Mode:
-    """Evaluation without gradients, in the mode asked for; the model is left in evaluation mode."""
+    """Evaluation in the mode asked for, with gradients or without; the model is left in evaluation mode."""
 
-    def __init__(self, model: torch.nn.Module, train: bool) -> None:
-        self.model, self.train, self.no_grad = model, train, torch.no_grad()
+    def __init__(self, model: torch.nn.Module, train: bool, grad: bool) -> None:
+        self.model, self.train = model, train
+        self.gradients = torch.enable_grad() if grad else torch.no_grad()
 
     def __enter__(self) -> None:
-        self.no_grad.__enter__()
+        self.gradients.__enter__()
         if self.train:
             self.model.train()
 
     def __exit__(self, *exception: Any) -> None:
         if self.train:
             self.model.eval()
-        self.no_grad.__exit__(*exception)
+        self.gradients.__exit__(*exception)
 
 
 class Surroundings:

@@ -127,7 +127,9 @@ class _Trial:
             self.doing = "purity"
             self.say("testing purity")
             official = self.profile.evaluation.official
-            self.findings += purity.check(model, streams.purity_rows(self._purity_rows(), official.seq_len))
+            tested = streams.purity_rows(self._purity_rows(), official.seq_len)
+            scored = streams.purity_rows(official.batch_size, official.seq_len)
+            self.findings += purity.check(model, tested, scored)
             self.doing = "scoring"
             self._measure(model, streams)
             self._check_bytes(streams)
@@ -175,7 +177,8 @@ class _Trial:
 
     def _start_reader(self, stack: contextlib.ExitStack) -> Streams:
         room = stack.enter_context(Room())
-        length = self._purity_rows() * self.profile.evaluation.official.seq_len
+        official = self.profile.evaluation.official
+        length = max(self._purity_rows(), official.batch_size) * official.seq_len
         streams = Streams(
             room,
             self._environment(room, self.kit.cache_dir),
@@ -292,7 +295,7 @@ class _Trial:
         """Room for the largest batch: of any measurement, and of the purity tests with rows of twice the length."""
         official = self.profile.evaluation.official
         largest = max(settings.batch_size * settings.seq_len for _, settings in self.wanted)
-        return max(largest, self._purity_rows() // 2 * official.seq_len)
+        return max(largest, max(self._purity_rows() // 2, official.batch_size) * official.seq_len)
 
     def _purity_rows(self) -> int:
         """Rows for the purity tests: two different batches."""

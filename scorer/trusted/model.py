@@ -143,7 +143,7 @@ class Model:
         pairs: list[tuple[int, int]],
         upto: int,
         relative: float,
-        train: bool = False,
+        **flags: bool,
     ) -> tuple[str | None, int | None]:
         """The first module whose outputs differ between two batches where they should not: (name, line of forward)."""
         self.process.put(0, first)
@@ -152,7 +152,7 @@ class Model:
             "locate",
             slot=0, rows=first.shape[0], cols=first.shape[1],
             other_slot=1, other_rows=second.shape[0], other_cols=second.shape[1],
-            pairs=pairs, upto=upto, relative=relative, train=train,
+            pairs=pairs, upto=upto, relative=relative, **flags,
         )  # fmt: skip
         if not reply["ok"] or reply["module"] is None:
             return None, self.forward_line

@@ -35,9 +35,9 @@ PUR012 = define(
 )
 PUR014 = define(
     "PUR014",
-    title="The model answers differently in training mode",
+    title="The model answers differently in training mode or with gradients enabled",
     why="What was trained is then not what is scored, and a scorer that forgets .eval() scores something else.",
-    remedy="Remove dropout and every use of self.training from the submission's forward.",
+    remedy="Remove dropout and every use of self.training and of torch's gradient mode from the submission's forward.",
 )
 PUR019 = define(
     "PUR019",
@@ -58,8 +58,11 @@ class Bench:
     rounding: float
 
 
-def check(model: Model, rows: torch.Tensor) -> list[Finding]:
-    """Run every check on real rows, int32 [2 B, T]; SubmissionError where the model cannot even answer."""
+def check(model: Model, rows: torch.Tensor, scored: torch.Tensor) -> list[Finding]:
+    """Run every check on real rows, int32 [2 B, T]; SubmissionError where the model cannot even answer.
+
+    `scored` is a batch of the official size: a model may choose another path for larger batches than B.
+    """
     half = rows.shape[0] // 2
     first, second = rows[:half], rows[half : 2 * half]
     before = model.state()
@@ -69,6 +72,8 @@ def check(model: Model, rows: torch.Tensor) -> list[Finding]:
     if not any(found.evidence.get("logits_differ") for found in findings):  # else no two runs can be compared
         among_others = batch_independent(bench)
         findings += [*among_others, *causal(bench, alone=bool(among_others)), *mode_independent(bench)]
+        told = {found.code for found in findings}
+        findings += [found for found in scoring_size(bench, scored, before) if found.code not in told]
     if model.changed_input:
         findings.append(
             model.source.raise_at(PUR013, "forward changed the batch that it was given", model.forward_line)
@@ -83,19 +88,52 @@ def stateless(bench: Bench, before: dict[str, tuple[str, str]]) -> list[Finding]
     other = model.forward(bench.second)
     fresh = compare(other, model.forward(bench.second, fresh=True), Change.NOTHING, bench.rounding)
     last = compare(bench.logits, model.forward(bench.first), Change.NOTHING, bench.rounding)
+    if found := _keeps_state(bench, before, next((d for d in (again, fresh, last) if d.exceeded), None)):
+        return found
+    if torch.equal(other, bench.logits):
+        return [_void(bench, "statelessness", "another batch gives the same logits")]
+    return []
+
+
+def _keeps_state(
+    bench: Bench, before: dict[str, tuple[str, str]], different: Difference | None, when: str = ""
+) -> list[Finding]:
+    """PUR011 where repeated passes were `different`, or where parameters or buffers are no longer as `before`."""
+    model = bench.model
     after = model.state()
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     kept = [name for name in changed if (after.get(name) or before[name])[0] in ("parameter", "buffer")]
-    different = next((d for d in (again, fresh, last) if d.exceeded), None)
     if kept or different:
         culprits = kept or changed
         line = next((line for name in culprits if (line := model.source.kept(name)) is not None), model.forward_line)
         what = f"forward changes {_names(culprits)}" if culprits else "forward depends on earlier calls"
         how = f"; the same batch gives other logits ({different})" if different else ""
         evidence: dict[str, Any] = {"changed": culprits[:10], "logits_differ": different is not None}
-        return [model.source.raise_at(PUR011, what + how, line, evidence=evidence)]
-    if torch.equal(other, bench.logits):
-        return [_void(bench, "statelessness", "another batch gives the same logits")]
+        return [model.source.raise_at(PUR011, what + when + how, line, evidence=evidence)]
+    return []
+
+
+def scoring_size(bench: Bench, scored: torch.Tensor, before: dict[str, tuple[str, str]]) -> list[Finding]:
+    """A batch of the official size: its first and last row give the same logits alone, and the batch the same twice."""
+    model, count = bench.model, scored.shape[0]
+    ends = [0, count - 1]
+    logits = model.forward(scored)
+    alone = torch.cat([model.forward(scored[row : row + 1]) for row in ends])
+    again = compare(logits, model.forward(scored), Change.NOTHING, bench.rounding)
+    when = f" in a batch of {count}"
+    if found := _keeps_state(bench, before, again if again.exceeded else None, when):
+        return found
+    difference = compare(alone, logits[ends], Change.SHAPE, bench.rounding)
+    if difference.exceeded:
+        row = ends[difference.position[0]]
+        one = scored[row : row + 1]
+        module, line = model.locate(one, scored, [(0, row)], scored.shape[1], 16 * bench.rounding)
+        where = f", first in {module}" if module else ""
+        evidence = {"trial": when.strip(), "module": module, **_numbers(difference, bench)}
+        message = f"a row's logits are different{when} than alone{where} ({difference})"
+        return [model.source.raise_at(PUR012, message, line, evidence=evidence)]
+    if count > 1 and torch.equal(logits[0], logits[-1]):
+        return [_void(bench, f"batch independence{when}", "different rows have the same logits")]
     return []
 
 
@@ -198,22 +236,28 @@ def batch_independent(bench: Bench) -> list[Finding]:
 
 
 def mode_independent(bench: Bench) -> list[Finding]:
-    """`.train()` changes no bit."""
+    """`.train()` changes no bit, and gradients no more than another kernel would."""
     model = bench.model
-    branch = model.source.training_branch()
-    try:
-        logits = model.forward(bench.first, train=True)
-    except SubmissionError as error:
-        message = f"in training mode {error.finding.message}"
-        return [model.source.raise_at(PUR014, message, branch or error.finding.artifact_line)]
-    difference = compare(bench.logits, logits, Change.NOTHING, bench.rounding)
-    if difference.exceeded:
-        pairs = [(row, row) for row in range(bench.first.shape[0])]
-        module, line = model.locate(bench.first, bench.first, pairs, bench.first.shape[1], 0.0, train=True)
-        where = f", first in {module}" if module else ""
-        evidence = {"module": module, **_numbers(difference, bench)}
-        message = f"the logits are different in training mode{where} ({difference})"
-        return [model.source.raise_at(PUR014, message, branch or line, evidence=evidence)]
+    modes: list[tuple[str, dict[str, bool], Change, int | None]] = [
+        ("in training mode", {"train": True}, Change.NOTHING, model.source.training_branch()),
+        ("with gradients enabled", {"grad": True}, Change.GRADIENTS, model.source.call("is_grad_enabled")),
+        ("in training mode with gradients enabled", {"train": True, "grad": True}, Change.GRADIENTS, None),
+    ]
+    for what, flags, change, branch in modes:
+        try:
+            logits = model.forward(bench.first, **flags)
+        except SubmissionError as error:
+            message = f"{what} {error.finding.message}"
+            return [model.source.raise_at(PUR014, message, branch or error.finding.artifact_line)]
+        difference = compare(bench.logits, logits, change, bench.rounding)
+        if difference.exceeded:
+            pairs = [(row, row) for row in range(bench.first.shape[0])]
+            relative = 0.0 if change is Change.NOTHING else 16 * bench.rounding
+            module, line = model.locate(bench.first, bench.first, pairs, bench.first.shape[1], relative, **flags)
+            where = f", first in {module}" if module else ""
+            evidence = {"module": module, **_numbers(difference, bench)}
+            message = f"the logits are different {what}{where} ({difference})"
+            return [model.source.raise_at(PUR014, message, branch or line, evidence=evidence)]
     return []
 
 

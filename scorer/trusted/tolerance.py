@@ -4,6 +4,7 @@
     other content, same shape   unit x largest |logit|: the same instructions ran over the compared rows
     another shape               root mean square unit x that of the logits, largest 16 unit x largest |logit|:
                                 a matrix product may be cut into other blocks and add up in another order
+    gradients enabled           as for another shape: torch may choose another kernel for the same operation
 
 `unit` is the rounding of one operation, 2^-8 in bfloat16 and 2^-11 in float16; in float32, where rounding is below the
 order of summation, 64 roundings (2^-17).
@@ -27,6 +28,7 @@ class Change(Enum):
     NOTHING = "nothing"
     CONTENT = "content"
     SHAPE = "shape"
+    GRADIENTS = "gradients"
 
 
 def unit(dtypes: Iterable[str]) -> float:
