@@ -30,11 +30,31 @@ def main_guard(source: Source, artifact: Artifact, profile: Profile) -> Iterator
 def name_tests(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Nothing but the guard at the end may ask under which name the file runs."""
     guards = {id(guard.test) for guard in _guards(source)}
+    lines: set[int] = set()
     for node in source.nodes:
-        if not isinstance(node, ast.Compare) or id(node) in guards:
+        if id(node) in guards or (isinstance(node, ast.If) and id(node.test) in guards):
             continue
-        if any(isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node)):
-            yield Hit(node.lineno)
+        for asked in _asked(node):
+            if any(isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(asked)):
+                lines.add(asked.lineno)
+    yield from map(Hit, sorted(lines))
+
+
+def _asked(node: ast.AST) -> list[ast.expr]:
+    """The expressions whose value a node looks into: a condition, what is compared, `__name__` before `.` or `[`."""
+    if isinstance(node, ast.Compare):
+        return [node]
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        return [node.test]
+    if isinstance(node, ast.Match):
+        return [node.subject]
+    if isinstance(node, ast.Subscript):
+        return [node.value, node.slice]
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return [node.value]
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+        return [node.value]  # under another name it can be asked unseen
+    return []
 
 
 def late_environment(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
