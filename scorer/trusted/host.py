@@ -299,8 +299,9 @@ class Host:
         return {"entries": entries}
 
     def locate(self, command: Json) -> Json:
-        """The first module whose output differs between two runs, where it should not.
+        """The first module whose code makes a difference between two runs, where there should be none.
 
+        That is the module whose output differs first, or, where an input differs before that, the module around it.
         Slot `slot` holds the first batch, `other_slot` the second; row `pairs[i][0]` of the one is compared with row
         `pairs[i][1]` of the other, positions below `upto` only.
         """
@@ -320,26 +321,34 @@ class Host:
         return {"module": None, "line": None}
 
     def record(self, tokens: torch.Tensor, train: bool = False, grad: bool = False) -> list[tuple[str, torch.Tensor]]:
-        """Each module's output, in the order in which they finish, where its first two axes are the batch's."""
-        outputs: list[tuple[str, torch.Tensor]] = []
+        """Each module's inputs and outputs in the order of the run, where their first two axes are the batch's.
+
+        With each goes the module whose code made it: for an input that is the module around.
+        """
+        values: list[tuple[str, torch.Tensor]] = []
         shape = tokens.shape
 
-        def keep(name: str) -> Callable[..., None]:
-            def hook(_module: torch.nn.Module, _arguments: Any, output: Any) -> None:
-                for value in output if isinstance(output, tuple) else (output,):
-                    if isinstance(value, torch.Tensor) and value.dim() >= 3 and value.shape[:2] == shape:
-                        outputs.append((name, value.detach().to("cpu").clone()))
+        def keep(name: str, found: Any) -> None:
+            for value in found if isinstance(found, tuple) else (found,):
+                if isinstance(value, torch.Tensor) and value.dim() >= 3 and value.shape[:2] == shape:
+                    values.append((name, value.detach().to("cpu").clone()))
 
-            return hook
+        def before(name: str) -> Callable[..., None]:
+            return lambda _module, arguments: keep(name.rpartition(".")[0], arguments)
 
-        handles = [module.register_forward_hook(keep(name)) for name, module in self.model.named_modules()]
+        def after(name: str) -> Callable[..., None]:
+            return lambda _module, _arguments, output: keep(name, output)
+
+        handles = []
+        for name, module in self.model.named_modules():
+            handles += [module.register_forward_pre_hook(before(name)), module.register_forward_hook(after(name))]
         try:
             with Mode(self.model, train, grad):
                 self.model(self.inputs(tokens, fresh=True))
         finally:
             for handle in handles:
                 handle.remove()
-        return outputs
+        return values
 
     def enclosing_line(self, name: str) -> int | None:
         """Line of the forward of a module, or of the nearest one around it that the submission defines."""
