@@ -28,7 +28,13 @@ def main() -> None:
     sys.path[:0] = [str(Path(__file__).parents[1]), site]
     contest: Any = types.ModuleType("scorer.contest")
     known = json.loads(Path(profiles).read_text(encoding="utf-8"))
-    contest.load = lambda name: namespace(known[str(name)])
+
+    def load(name: str) -> Any:
+        profile = namespace(known[str(name)])
+        profile.launch.environment = known[str(name)]["launch"]["environment"]  # a mapping in the profile too
+        return profile
+
+    contest.load = load
     contest.Profile, contest.ProfileError = types.SimpleNamespace, ValueError
     sys.modules["scorer.contest"] = contest
     from builder.errors import BuildError
