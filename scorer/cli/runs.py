@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scorer.artifact import Artifact
@@ -85,7 +85,7 @@ def pair(
     receipts = run_lanes(
         bench,
         [
-            LaneSpec(**{**vars(left), "lane": Lane.LOCAL}),
+            replace(left, lane=Lane.LOCAL),
             artifact_lane(bench, artifact, plan, caches),
             control_lane(bench, artifact, plan, caches),
         ],
@@ -123,16 +123,8 @@ def artifact_lane(bench: Bench, artifact: Artifact, plan: LaunchPlan, caches: st
 
 def control_lane(bench: Bench, artifact: Artifact, plan: LaunchPlan, caches: str) -> LaneSpec:
     """The artifact with one parameter changed on purpose, for the lockstep window only: it must come out different."""
-    return LaneSpec(
-        lane=Lane.CONTROL,
-        plan=plan,
-        source=artifact,
-        clock=bench.virtual_clock,
-        environment={},
-        perturb=True,
-        stop_after_window=True,
-        caches=caches,
-    )
+    artifact_spec = artifact_lane(bench, artifact, plan, caches)
+    return replace(artifact_spec, lane=Lane.CONTROL, perturb=True, stop_after_window=True)
 
 
 def run_lanes(bench: Bench, specs: Sequence[LaneSpec]) -> dict[Lane, Receipt]:
