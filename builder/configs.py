@@ -7,6 +7,7 @@ import ast
 from builder.bindings import Bindings, Variable
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
+from builder.source import all_statements
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Key = tuple[Scope, str]
@@ -194,7 +195,7 @@ def root_of(node: ast.AST) -> ast.AST:
 def _assignments(node: ast.AST) -> list[tuple[ast.Name, ast.expr | None]]:
     """The assignments to one plain name inside a statement: target and value."""
     found: list[tuple[ast.Name, ast.expr | None]] = []
-    for child in ast.walk(node):
+    for child in (node, *all_statements(node)):
         match child:
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
                 found.append((target, child.value))

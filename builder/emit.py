@@ -93,12 +93,7 @@ class _Printer:
         for outside_name, imports in self.kept.outside.items():
             wanted += [(found, outside_name) for found in imports]
         wanted += [(found, None) for found in self.kept.bare]
-        order = {
-            id(found): i
-            for i, part in enumerate(self.shaker.linker.order)
-            for found in part.module.imports
-            if found.part == part.index
-        }
+        order = {id(found): i for i, part in enumerate(self.shaker.linker.order) for found in part.imports}
         for found, outside in sorted(wanted, key=lambda pair: order[id(pair[0])]):
             if found in self.late:
                 continue
@@ -151,7 +146,7 @@ class _Printer:
         fresh = True
         begun: set[str] = set()
         for part in self.kept.parts:
-            late = [found for found in part.module.imports if found.part == part.index and found in self.late]
+            late = [found for found in part.imports if found in self.late]
             if not late and isinstance(part.node, (ast.Import, ast.ImportFrom)) and not self.is_written(part):
                 continue
             if part.module is not current:
@@ -177,8 +172,8 @@ class _Printer:
         bindings = self.shaker.bindings
         return any(
             bindings.variable(part.module, found.bound) == Variable(part.module.name, found.bound)
-            for found in part.module.imports
-            if found.part == part.index and found.alias.name != "*"
+            for found in part.imports
+            if found.alias.name != "*"
         )
 
     def header(self, module: Module, again: bool) -> None:

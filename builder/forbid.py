@@ -153,10 +153,9 @@ class _Part:
     def imports(self) -> list[Problem]:
         found: list[Problem] = []
         rewrite = self.linker.rewrites[self.module.name]
-        for item in self.module.imports:
-            if item.part != self.part.index or (
-                rewrite.is_dead(self.module.source.start(item.statement)) and not self.is_looked_through(item.statement)
-            ):
+        for item in self.part.imports:
+            dead = rewrite.is_dead(self.module.source.start(item.statement))
+            if dead and not self.is_looked_through(item.statement):
                 continue
             start = self.module.source.start(item.statement)
             if item.guard is not None:

@@ -60,15 +60,11 @@ class Linker:
         if module is None or name in self.started:
             return
         self.started.add(name)
-        imports: dict[int, list[Import]] = {}
-        for found in module.imports:
-            if not found.scope.deferred and not found.typing:
-                imports.setdefault(found.part, []).append(found)
         for part in module.parts:
             if self.is_gone(part) or (is_main_block(part.node) and module is not self.program.entry):
                 continue
-            for found in imports.get(part.index, []):
-                if not self.is_dead(module, found.statement):
+            for found in part.imports:
+                if not (found.scope.deferred or found.typing or self.is_dead(module, found.statement)):
                     begin = len(self.order)
                     for run in found.runs:
                         self.run(run)
@@ -128,8 +124,8 @@ class Linker:
                     links.outside.add(meaning)
             elif occurrence.kind != "import":
                 links.problems.append(self.refuse(module, occurrence, meaning))
-        for found in module.imports:
-            if found.part == part.index and not self.is_dead_import(module, found):
+        for found in part.imports:
+            if not self.is_dead_import(module, found):
                 if found.scope.deferred and found.runs:
                     links.lazy.append(found)
                 links.problems += self.check_import(module, found)

@@ -344,8 +344,8 @@ class _Namer:
         rewrite = self.rewrites[part.module.name]
         return [
             found
-            for found in part.module.imports
-            if found.part == part.index and found.runs and found.statement not in rewrite.statements
+            for found in part.imports
+            if found.runs and found.statement not in rewrite.statements
             if not self.linker.is_dead(part.module, found.statement)
         ]
 

@@ -72,6 +72,7 @@ class Part:
     end: int
     head: int  # of the comments and blank lines above
     tail: int  # behind a comment on the statement's last line
+    imports: list[Import] = field(default_factory=list)  # of the module's, those in this part
 
     @property
     def line(self) -> int:
@@ -175,6 +176,8 @@ class _Scanner:
             module.by_part.setdefault(occurrence.part, []).append(occurrence)
             module.by_node[occurrence.node] = occurrence
         self.imports(module)
+        for found in module.imports:
+            module.parts[found.part].imports.append(found)
         return module
 
     # Imports

@@ -73,8 +73,8 @@ class Shaker:
 
     def check_imports(self, part: Part) -> None:
         """An import runs when its module does, whether its names are used or not."""
-        for found in part.module.imports:
-            if found.part == part.index and found.direct:
+        for found in part.imports:
+            if found.direct:
                 self.problems += self.linker.check_import(part.module, found)
 
     def consider(self, part: Part) -> None:
@@ -180,7 +180,7 @@ class Shaker:
     def import_line(self, part: Part, name: str) -> int:
         """The line of the import in a part that runs a module, or the part's own."""
         source = part.module.source
-        statements = (f.statement for f in part.module.imports if f.part == part.index and name in f.runs)
+        statements = (found.statement for found in part.imports if name in found.runs)
         return next((source.line(source.start(statement)) for statement in statements), part.line)
 
     def has_effects(self, part: Part) -> bool:
@@ -202,8 +202,8 @@ class Shaker:
             used |= self.linker.links(part).outside
         modules = {part.module.name for part in kept.parts}
         for part in self.linker.order:
-            for found in part.module.imports:
-                if found.part != part.index or not found.direct or not isinstance(found.target, External):
+            for found in part.imports:
+                if not found.direct or not isinstance(found.target, External):
                     continue
                 meaning = Outside(found.bound, found.target.module, found.target.name)
                 root = "." in found.alias.name and isinstance(found.statement, ast.Import) and not found.alias.asname
@@ -243,8 +243,8 @@ class Shaker:
         acted = False
         wanted = {found for imports in kept.outside.values() for found in imports} | set(kept.bare)
         for part in self.linker.order:
-            for found in part.module.imports:
-                if found.part == part.index and found in wanted:
+            for found in part.imports:
+                if found in wanted:
                     name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
                     top = name.split(".")[0]
                     if acted and not self.is_standard(name) and top not in early:

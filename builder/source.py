@@ -175,6 +175,18 @@ def inner_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | a
             yield from inner
 
 
+def all_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_case]:
+    """The statements (and handlers and cases) at any depth inside a statement or module, expressions left aside."""
+    waiting = [iter(inner_statements(node))]
+    while waiting:
+        child = next(waiting[-1], None)
+        if child is None:
+            waiting.pop()
+        else:
+            yield child
+            waiting.append(inner_statements(child))
+
+
 def _lex(source: Source) -> Lexical:
     text, at = source.text, 0
     comments: dict[int, int] = {}

@@ -13,7 +13,7 @@ from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
 from builder.scan import Part
-from builder.source import Source
+from builder.source import Source, all_statements
 from scorer.contest import Profile
 
 NEW_BUILTINS = frozenset(
@@ -94,7 +94,7 @@ class _Proof:
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
                 names |= {alias.asname for alias in node.names if alias.name == "dataclass" and alias.asname}
-        for found in ast.walk(tree):
+        for found in all_statements(tree):
             if not isinstance(found, ast.ClassDef):
                 continue
             decorators = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in found.decorator_list]
@@ -120,9 +120,10 @@ class _Proof:
                 found[owner[node.lineno]].append(node)
             elif not _is_written_by_builder(node):
                 self.differs(node.lineno)
+        comparisons = {name: Comparison(rewrite) for name, rewrite in self.rewrites.items()}
         for part, statements in found.items():
-            derived = Deriver(self.rewrites[part.module.name]).block([part.node])
-            difference = _difference(derived, statements, self.output.ranges[part][0] + 1)
+            comparison = comparisons[part.module.name]
+            difference = comparison.statements([part.node], statements, self.output.ranges[part][0] + 1)
             if difference:
                 self.differs(difference)
 
@@ -150,75 +151,137 @@ def _is_written_by_builder(node: ast.stmt) -> bool:
     return False
 
 
-class Deriver:
-    """Applies the decisions to the tree itself, independently of the text edits."""
+class Comparison:
+    """Compares a module's tree, under the decisions and independently of the text edits, with trees of the output.
+
+    Each method gives 0 when both are equal, else the line of the output at which they first differ.
+    """
 
     def __init__(self, rewrite: Rewrite) -> None:
         self.rewrite = rewrite
+        renamed = {node for node, _ in rewrite.renamed}
+        self.decided = {*rewrite.expressions, *rewrite.operands, *rewrite.quoted, *renamed}
 
-    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A list of statements after all decisions."""
-        result: list[ast.stmt] = []
+    def statements(self, body: list[ast.stmt], found: list[ast.stmt], line: int) -> int:
+        """Compare a block."""
+        return self.items(self.after(body), found, line)
+
+    def after(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements of a block that are left, those that took the place of others included."""
+        left: list[ast.stmt] = []
         for node in body:
             replaced = self.rewrite.statements.get(node)
             if replaced is not None and replaced != [node]:
-                result += self.block(replaced)
+                left += self.after(replaced)
             else:
-                result.append(self.node(node))
-        return result
+                left.append(node)
+        return left
 
-    def node(self, node: Any) -> Any:
-        """A copy of one node after all decisions."""
-        rewrite = self.rewrite
-        if node in rewrite.quoted:
-            return ast.Constant(ast.unparse(self.plain(node)), kind="quoted")
-        return self.plain(node)
+    def items(self, nodes: list[Any], found: Any, line: int) -> int:
+        """Compare lists, of nodes or of names."""
+        if not isinstance(found, list) or len(nodes) != len(found):
+            return line
+        for node, other in zip(nodes, found, strict=True):
+            if isinstance(node, ast.AST):
+                if difference := self.node(node, other, line):
+                    return difference
+            elif node != other:
+                return line
+        return 0
 
-    def plain(self, node: Any) -> Any:
-        """A copy of one node after all decisions, quoting aside."""
+    def node(self, node: Any, found: Any, line: int) -> int:
+        """Compare one node."""
+        line = getattr(found, "lineno", line)
+        decided = node in self.decided
+        if decided:
+            if node in self.rewrite.quoted:
+                return self.quoted(node, found, line)
+            if (difference := self.replaced(node, found, line)) is not None:
+                return difference
+        return self.fields(node, found, line, decided)
+
+    def quoted(self, node: ast.expr, found: Any, line: int) -> int:
+        """Compare an annotation with the string that it became."""
+        if not isinstance(found, ast.Constant) or not isinstance(found.value, str):
+            return line
+        try:
+            written = ast.parse(found.value, mode="eval").body
+        except SyntaxError:
+            return line
+        difference = self.replaced(node, written, line)
+        if difference is None:
+            difference = self.fields(node, written, line, True)
+        return line if difference else 0
+
+    def replaced(self, node: Any, found: Any, line: int) -> int | None:
+        """Compare what a decision put in the place of a node; None when it is still there."""
         rewrite = self.rewrite
         if node in rewrite.expressions:
-            return self.node(rewrite.expressions[node])
+            return self.node(rewrite.expressions[node], found, line)
         if node in rewrite.operands:
-            values = [self.node(value) for value in rewrite.operands[node]]
-            return values[0] if len(values) == 1 else ast.BoolOp(node.op, values)
+            values = rewrite.operands[node]
+            if len(values) == 1:
+                return self.node(values[0], found, line)
+            if not isinstance(found, ast.BoolOp) or type(node.op) is not type(found.op):
+                return line
+            return self.items(values, found.values, line)
         if isinstance(node, ast.Attribute):
             root: Any = node
             while isinstance(root, ast.Attribute):
                 root = root.value
-            if isinstance(root, ast.Name) and (node, root.id) in rewrite.renamed:
-                return ast.Name(rewrite.renamed[(node, root.id)], node.ctx)
-        fields = {field: self.field(node, field, getattr(node, field, None)) for field in node._fields}
-        if isinstance(node, ast.JoinedStr):
-            return _merged(fields["values"])
-        if isinstance(node, ast.arguments):
-            self.drop_parameters(node, fields)
-        if isinstance(node, ast.alias) and (node, fields["asname"] or fields["name"]) in rewrite.renamed:
-            fields["asname"] = rewrite.renamed[(node, fields["asname"] or fields["name"])]
-        return type(node)(**fields)
+            name = rewrite.renamed.get((node, root.id)) if isinstance(root, ast.Name) else None
+            if name is not None:
+                same = isinstance(found, ast.Name) and found.id == name and type(node.ctx) is type(found.ctx)
+                return 0 if same else line
+        return None
 
-    def field(self, node: Any, field: str, value: Any) -> Any:
-        """A copy of one field of a node."""
-        if isinstance(value, list):
-            if value and isinstance(value[0], ast.stmt):
-                return self.block(value) or ([] if value[0] in self.rewrite.cut else [ast.Pass()])
-            kept = [item for item in value if not (isinstance(item, ast.AST) and item in self.rewrite.removed)]
-            return [self.node(i) if isinstance(i, ast.AST) else self.rewrite.renamed.get((node, i), i) for i in kept]
-        if isinstance(value, ast.AST):
-            return self.node(value)
-        if isinstance(value, str) and field in ("id", "name", "arg", "rest") and not isinstance(node, ast.alias):
+    def fields(self, node: Any, found: Any, line: int, decided: bool) -> int:
+        """Compare what is in two nodes."""
+        if isinstance(node, ast.JoinedStr):
+            node = _merged([self.rewrite.expressions.get(value, value) for value in node.values])
+        if isinstance(found, ast.JoinedStr):
+            found = _merged(found.values)
+        if type(node) is not type(found):
+            return line
+        for field in node._fields:
+            value, other = getattr(node, field, None), getattr(found, field, None)
+            if decided and isinstance(value, (str, type(None))):
+                value = self.renamed(node, field, value)
+            if value is other:
+                continue
+            if isinstance(value, list):
+                difference = self.items(self.left(node, field, value), other, line)
+            elif isinstance(value, ast.AST):
+                difference = self.node(value, other, line)
+            else:
+                difference = 0 if type(value) is type(other) and repr(value) == repr(other) else line
+            if difference:
+                return difference
+        return 0
+
+    def renamed(self, node: Any, field: str, value: str | None) -> str | None:
+        """A name in a node, after renaming."""
+        if isinstance(node, ast.alias):
+            return self.rewrite.renamed.get((node, node.asname or node.name), value) if field == "asname" else value
+        if value is not None and field in ("id", "name", "arg", "rest"):
             return self.rewrite.renamed.get((node, value), value)
         return value
 
-    def drop_parameters(self, node: ast.arguments, fields: dict[str, Any]) -> None:
-        """Take the defaults of removed parameters out of a signature."""
-        removed = self.rewrite.removed
-        positional = [*node.posonlyargs, *node.args][len(node.posonlyargs) + len(node.args) - len(node.defaults) :]
-        fields["defaults"] = [self.node(d) for a, d in zip(positional, node.defaults, strict=True) if a not in removed]
-        fields["kw_defaults"] = [
-            self.node(d) if d is not None else None
-            for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True)
-            if a not in removed
+    def left(self, node: Any, field: str, values: list[Any]) -> list[Any]:
+        """What is left of a list in a node: without removed parameters and arguments, under new names."""
+        rewrite = self.rewrite
+        if values and isinstance(values[0], ast.stmt):
+            return self.after(values) or ([] if values[0] in rewrite.cut else [ast.Pass()])
+        if isinstance(node, ast.arguments) and rewrite.removed:
+            positional = [*node.posonlyargs, *node.args]
+            owners = {"defaults": positional[len(positional) - len(node.defaults) :], "kw_defaults": node.kwonlyargs}
+            if field in owners:
+                pairs = zip(owners[field], values, strict=True)
+                return [value for owner, value in pairs if owner not in rewrite.removed]
+        return [
+            value if isinstance(value, ast.AST) else rewrite.renamed.get((node, value), value)
+            for value in values
+            if value not in rewrite.removed
         ]
 
 
@@ -233,35 +296,3 @@ def _merged(values: list[ast.expr]) -> ast.expr:
     if not merged or all(isinstance(value, ast.Constant) for value in merged):
         return ast.Constant("".join(str(value.value) for value in merged if isinstance(value, ast.Constant)))
     return ast.JoinedStr(merged)
-
-
-def _difference(derived: Any, found: Any, line: int = 1) -> int:
-    """0 when two trees are equal, else the line of the second at which they first differ."""
-    if isinstance(derived, list):
-        if not isinstance(found, list) or len(derived) != len(found):
-            return line
-        for one, other in zip(derived, found, strict=True):
-            difference = _difference(one, other, line)
-            if difference:
-                return difference
-        return 0
-    if isinstance(derived, ast.Constant) and derived.kind == "quoted":
-        same = (
-            isinstance(found, ast.Constant)
-            and ast.unparse(ast.parse(str(found.value), mode="eval").body) == derived.value
-        )
-        return 0 if same else line
-    if isinstance(found, ast.JoinedStr):
-        found = _merged(found.values)
-    if isinstance(derived, ast.AST):
-        line = getattr(found, "lineno", line)
-        if type(derived) is not type(found):
-            return line
-        for field in derived._fields:
-            difference = _difference(getattr(derived, field, None), getattr(found, field, None), line)
-            if difference:
-                return difference
-        return 0
-    if derived is found:
-        return 0
-    return 0 if type(derived) is type(found) and repr(derived) == repr(found) else line
