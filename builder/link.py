@@ -50,6 +50,7 @@ class Linker:
             tuple[Import, Module, list[Part]]
         ] = []  # imports in blocks, and what they are first to run
         self._links: dict[Part, Links] = {}
+        self._live: dict[Part, tuple[int, list[Occurrence]]] = {}  # with how many spans were dead then
         parts = program.settings.entry.split(".")
         for i in range(len(parts)):
             self.run(".".join(parts[: i + 1]))
@@ -91,8 +92,12 @@ class Linker:
     def live(self, part: Part) -> list[Occurrence]:
         """The names in a part that freezing left."""
         rewrite = self.rewrites[part.module.name]
-        occurrences = part.module.by_part.get(part.index, [])
-        return [o for o in occurrences if not rewrite.is_dead(o.start)] if rewrite.dead else occurrences
+        dead, live = self._live.get(part, (-1, []))
+        if dead != len(rewrite.dead):
+            occurrences = part.module.by_part.get(part.index, [])
+            live = [o for o in occurrences if not rewrite.is_dead(o.start)] if rewrite.dead else occurrences
+            self._live[part] = len(rewrite.dead), live
+        return live
 
     def links(self, part: Part) -> Links:
         """What a part refers to."""

@@ -29,7 +29,9 @@ class Rewrite:
     renamed: dict[tuple[ast.AST, str], str] = field(default_factory=dict)  # (node, name in it) -> name in the artifact
     quoted: set[ast.AST] = field(default_factory=set)  # annotations written as strings
     looked_through: set[ast.AST] = field(default_factory=set)  # imports in functions that need no statement any more
-    _merged: tuple[int, list[int], list[int]] = (0, [], [])
+    _starts: list[int] = field(default_factory=list)  # the dead spans in order, those that meet as one
+    _ends: list[int] = field(default_factory=list)
+    _merged: int = 0  # how many of them are in the two lists
 
     def kill(self, start: int, end: int) -> None:
         """Mark a span as dead."""
@@ -38,16 +40,15 @@ class Rewrite:
 
     def is_dead(self, offset: int) -> bool:
         """Whether the code at an offset is gone."""
-        if self._merged[0] != len(self.dead):
-            starts: list[int] = []
-            ends: list[int] = []
-            for start, end in sorted(self.dead):
-                if ends and start <= ends[-1]:
-                    ends[-1] = max(ends[-1], end)
-                else:
-                    starts.append(start)
-                    ends.append(end)
-            self._merged = (len(self.dead), starts, ends)
-        _, starts, ends = self._merged
-        index = bisect.bisect_right(starts, offset) - 1
-        return index >= 0 and offset < ends[index]
+        while self._merged < len(self.dead):
+            self._merge(*self.dead[self._merged])
+            self._merged += 1
+        index = bisect.bisect_right(self._starts, offset) - 1
+        return index >= 0 and offset < self._ends[index]
+
+    def _merge(self, start: int, end: int) -> None:
+        first, behind = bisect.bisect_left(self._ends, start), bisect.bisect_right(self._starts, end)
+        if first < behind:
+            start, end = min(start, self._starts[first]), max(end, self._ends[behind - 1])
+        self._starts[first:behind] = [start]
+        self._ends[first:behind] = [end]

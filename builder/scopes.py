@@ -9,6 +9,7 @@ The standard library's symtable knows which names a scope binds, not where they 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -189,7 +190,7 @@ class _Analyzer:
             self.children(node)
 
     def children(self, node: ast.AST) -> None:
-        for field in node._fields:
+        for field in _inner_fields(type(node)):
             value = getattr(node, field, None)
             if isinstance(value, list):
                 for item in value:
@@ -457,6 +458,12 @@ class _Analyzer:
         self.each([*node.keys, *node.patterns])
         if node.rest:
             self.named(node.rest, self.text.rindex("**", 0, self.source.end(node)) + 2, "store", node)
+
+
+@functools.cache
+def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of nodes in which names may stand."""
+    return tuple(name for name in kind._fields if name not in ("ctx", "op", "ops", "type_comment"))
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:

@@ -45,6 +45,7 @@ class Positioned(Protocol):
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 BLANK = " \t\f\n\\"
 TOKEN = re.compile(strings.OPENING.pattern + r"|#")
+WIDE = re.compile(r"[^\x00-\x7f]")
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ class Source:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self.lines = text.count("\n") + (not text.endswith("\n"))
         self._ascii = text.isascii()
+        self._wide: dict[int, tuple[list[int], list[int]]] = {}
 
     @classmethod
     def read(cls, path: Path, name: str) -> Source:
@@ -100,8 +102,10 @@ class Source:
         start = self._starts[line - 1]
         if self._ascii:
             return start + column
-        text = self.text[start : self._starts[line]]
-        return start + (column if text.isascii() else len(text.encode()[:column].decode()))
+        if line not in self._wide:
+            self._wide[line] = _wide(self.text[start : self._starts[line]])
+        columns, extra = self._wide[line]
+        return start + column - extra[bisect.bisect_left(columns, column)]
 
     def start(self, node: Positioned) -> int:
         """Offset of the node's first character (for a decorated definition, that of `def` or `class`)."""
@@ -185,6 +189,17 @@ def all_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast
         else:
             yield child
             waiting.append(inner_statements(child))
+
+
+def _wide(text: str) -> tuple[list[int], list[int]]:
+    """Of a line: the byte columns of the characters that take several bytes, and for each how many bytes those before
+    it take more than one apiece (one more entry for the line's end).
+    """
+    columns, extra = [], [0]
+    for match in WIDE.finditer(text):
+        columns.append(match.start() + extra[-1])
+        extra.append(extra[-1] + len(match.group().encode()) - 1)
+    return columns, extra
 
 
 def _lex(source: Source) -> Lexical:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 OPENING = re.compile(r"((?:[rR][bBfF]|[bBfF][rR]|[rRbBfFuU])?)('''|\"\"\"|'|\")")
+LABEL = re.compile(r"=[ \t\n]*[!:}]")
 BLANK = re.compile(r"(?:[ \t\f\n]|\\\n|\#[^\n]*)*")
 
 
@@ -88,7 +89,7 @@ def _scan_formatted(text: str, at: int, quote: str, raw: bool, found: list[Field
 
 def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -> int:
     """Read one field from behind its `{`; returns the offset behind its `}`."""
-    start, depth, debug = at, 0, False
+    start, depth = at, 0
     while True:
         character = text[at]
         opening = OPENING.match(text, at)
@@ -104,11 +105,10 @@ def _scan_field(text: str, at: int, quote: str, raw: bool, found: list[Field]) -
             depth -= 1
         elif not depth and character in "!:}=":
             if character == "=" and text[at + 1] != "=" and text[at - 1] not in "=!<>":
-                rest = text[at + 1 :].lstrip(" \t\n")[:1]
-                debug = rest in ("!", ":", "}")
-                if debug:
+                label = LABEL.match(text, at)
+                if label:
                     found.append(Field(start, at, True, quote, raw))
-                    at = text.index(rest, at + 1)
+                    at = label.end() - 1
                     break
             elif character in ":}" or (character == "!" and text[at + 1] != "="):
                 found.append(Field(start, at, False, quote, raw))
