@@ -461,7 +461,7 @@ class _Analyzer:
 
 
 @functools.cache
-def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+def _inner_fields(kind: type[Any]) -> tuple[str, ...]:
     """The fields of a kind of nodes in which names may stand."""
     return tuple(name for name in kind._fields if name not in ("ctx", "op", "ops", "type_comment"))
 
