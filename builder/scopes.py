@@ -9,7 +9,6 @@ The standard library's symtable knows which names a scope binds, not where they 
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -18,6 +17,7 @@ from builder import strings
 from builder.source import Source
 
 NAME = re.compile(r"[^\W\d]\w*")
+INNER: dict[type, tuple[str, ...]] = {}  # kind of node -> its fields in which names may stand
 
 
 class Scope:
@@ -190,7 +190,10 @@ class _Analyzer:
             self.children(node)
 
     def children(self, node: ast.AST) -> None:
-        for field in _inner_fields(type(node)):
+        kind = type(node)
+        if kind not in INNER:
+            INNER[kind] = tuple(field for field in kind._fields if field not in ("ctx", "op", "ops", "type_comment"))
+        for field in INNER[kind]:
             value = getattr(node, field, None)
             if isinstance(value, list):
                 for item in value:
@@ -458,12 +461,6 @@ class _Analyzer:
         self.each([*node.keys, *node.patterns])
         if node.rest:
             self.named(node.rest, self.text.rindex("**", 0, self.source.end(node)) + 2, "store", node)
-
-
-@functools.cache
-def _inner_fields(kind: type[Any]) -> tuple[str, ...]:
-    """The fields of a kind of nodes in which names may stand."""
-    return tuple(name for name in kind._fields if name not in ("ctx", "op", "ops", "type_comment"))
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:
