@@ -17,6 +17,7 @@ from builder.names import Names
 from builder.rewrite import Rewrite
 from builder.scan import Import, Module, Part, Program
 from builder.shake import Kept, Shaker
+from builder.shown import DEFINITIONS
 
 WIDTH = 120
 Place = tuple[str, int] | None
@@ -240,14 +241,24 @@ class _Printer:
             self.out.add(line.text, (source.name, line.origin) if line.origin and line.text.strip() else None)
 
     def second_names(self, part: Part) -> None:
-        """Aliases for definitions that a parameter or class member hides somewhere."""
+        """Names of definitions whose first one a parameter or class member hides somewhere, or another definition
+        takes.
+        """
         for variable, second in self.names.aliases.items():
-            if self.shaker.bindings.definition(variable) is part.node and variable.module == part.module.name:
-                place = (part.module.source.name, part.line)
-                first = self.names.final[variable]
-                self.out.add("")
-                self.out.add("")
-                self.out.add(f"{second} = {first}  # for where another `{first}` hides it", place)
+            if variable.module != part.module.name or not self.is_defined_by(variable, part):
+                continue
+            place = (part.module.source.name, part.line)
+            covered = variable in self.names.covered
+            first = variable.name if covered else self.names.final[variable]
+            why = f"another `{first}` is used too" if covered else f"for where another `{first}` hides it"
+            self.out.add("")
+            self.out.add("")
+            self.out.add(f"{second} = {first}  # {why}", place)
+            if self.names.covered.get(variable):
+                self.out.add(f"del {first}", place)
+
+    def is_defined_by(self, variable: Variable, part: Part) -> bool:
+        return isinstance(part.node, DEFINITIONS) and part.node.name == variable.name
 
     def quote_annotations(self, module: Module) -> None:
         """Annotations that were strings under `from __future__ import annotations` are written as strings."""

@@ -89,6 +89,10 @@ class Linker:
         """Whether freezing removed a statement."""
         return self.rewrites[module.name].is_dead(module.source.start(node))
 
+    def is_live(self, module: Module, occurrence: Occurrence) -> bool:
+        """Whether freezing left a name."""
+        return not self.rewrites[module.name].is_dead(occurrence.start)
+
     def live(self, part: Part) -> list[Occurrence]:
         """The names in a part that freezing left."""
         rewrite = self.rewrites[part.module.name]

@@ -23,6 +23,7 @@ from builder.rewrite import Rewrite
 from builder.scan import Import, Module, Part, Program
 from builder.scopes import Occurrence, Scope
 from builder.shake import Kept
+from builder.shown import DEFINITIONS, Shown
 
 Symbol = Variable | Outside
 
@@ -43,6 +44,8 @@ class Names:
 
     final: dict[Symbol, str] = field(default_factory=dict)
     aliases: dict[Variable, str] = field(default_factory=dict)  # second names, bound right after the definition
+    covered: dict[Variable, bool] = field(default_factory=dict)  # ... of which only the definition has the first one;
+    # true: that one is a builtin's, which others use, so that it must be freed again
 
 
 def name_everything(
@@ -75,6 +78,7 @@ class _Namer:
         self.locals: dict[tuple[Scope, str], str] = {}
         self.through_alias: dict[Access, str] = {}
         self.copies: dict[Import, Access] = {}
+        self.shown = Shown(bindings, linker, kept.parts)
         self.problems: list[Problem] = []
 
     def collect(self) -> None:
@@ -151,10 +155,66 @@ class _Namer:
         symbols = self.order()
         wanted = {_wanted(symbol) for symbol in symbols}
         taken: set[str] = set()
+        covered = self.claims(symbols)
         for symbol in symbols:
-            name = self.name(symbol, taken, wanted)
+            name = self.cover(symbol, taken, wanted) if symbol in covered else self.name(symbol, taken, wanted)
             self.names.final[symbol] = name
             taken.add(name)
+
+    def claims(self, symbols: list[Symbol]) -> list[Variable]:
+        """Give each name that several want to the last definition that shows it, if one does: moves it to the front of
+        `symbols`. Returns the other definitions that show theirs.
+        """
+        rivals: dict[str, list[Symbol]] = {}
+        for symbol in symbols:
+            rivals.setdefault(_wanted(symbol), []).append(symbol)
+        places = {part: i for i, part in enumerate(self.kept.parts)}
+        covered: list[Variable] = []
+        for name, group in rivals.items():
+            if len(group) < 2 and name not in self.reserved:
+                continue
+            shown = [symbol for symbol in group if isinstance(symbol, Variable) and self.shows(symbol)]
+            if not shown:
+                continue
+            shown.sort(key=lambda symbol: max(places.get(part, -1) for part in self.parts_of(symbol)))
+            fixed = [symbol for symbol in group if symbol in self.pinned or self.is_hook(symbol)]
+            if name not in self.reserved and shown[-1] not in fixed[1:] and (not fixed or shown[-1] is fixed[0]):
+                owner = shown.pop()
+                symbols.remove(owner)
+                symbols.insert(0, owner)
+            elif fixed:
+                self.problems += [self.inseparable(symbol) for symbol in shown if symbol is not fixed[0]]
+                continue
+            covered += shown
+        return covered
+
+    def shows(self, symbol: Variable) -> bool:
+        """Whether something can see the name of what a variable is bound to."""
+        accesses = self.accesses.get(symbol, [])
+        return self.shown.shows(symbol, ((a.module, a.occurrence, a.node) for a in accesses))
+
+    def is_hook(self, symbol: Symbol) -> bool:
+        hooks = self.program.settings.hooks
+        return isinstance(symbol, Variable) and symbol.name in hooks and symbol.module == self.program.entry.name
+
+    def parts_of(self, symbol: Variable) -> list[Part]:
+        module = self.program.modules[symbol.module]
+        return [module.parts[index] for index in self.bindings.binders(symbol)]
+
+    def cover(self, symbol: Variable, taken: set[str], wanted: set[str]) -> str:
+        """A second name for a definition that shows its first one, which is (or becomes) another's."""
+        if not self.shown.is_whole(symbol):
+            self.problems.append(self.inseparable(symbol))
+        second = self.other(symbol, taken, wanted)
+        self.names.aliases[symbol] = second
+        self.names.covered[symbol] = symbol.name in self.reserved
+        return second
+
+    def inseparable(self, symbol: Variable) -> Problem:
+        definition = self.shown.definitions(symbol)[0]
+        message = f"`{symbol.name}` is the name of something else too, and what is defined here shows its name"
+        module = self.program.modules[symbol.module]
+        return module.problem(definition.start, "BLD033", message, "rename one of the two")
 
     def name(self, symbol: Symbol, taken: set[str], wanted: set[str]) -> str:
         original = _wanted(symbol)
@@ -166,9 +226,7 @@ class _Namer:
                 for scope in hiding:
                     self.locals.setdefault((scope, original), self.free(f"{original}_local", taken | wanted))
                 return original
-            if isinstance(symbol, Variable) and isinstance(
-                self.bindings.definition(symbol), (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-            ):
+            if isinstance(symbol, Variable) and isinstance(self.bindings.definition(symbol), DEFINITIONS):
                 self.alias(symbol, original, taken, wanted)
                 return original
         if symbol in self.pinned:
@@ -239,6 +297,8 @@ class _Namer:
             if final is None:
                 continue  # bound nowhere in kept code: reported as undefined when the output is proven
             for access in accesses:
+                if access.occurrence.kind == "definition" and symbol in self.names.covered:
+                    continue
                 self.write_access(access, self.through_alias.get(access, final))
         for part in self.kept.parts:
             self.write_locals(part)

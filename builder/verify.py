@@ -142,11 +142,11 @@ class _Proof:
 
 
 def _is_written_by_builder(node: ast.stmt) -> bool:
-    """The docstring, imports, and second names (`model_norm = norm`)."""
+    """The docstring, imports, and second names (`model_norm = norm`, `del norm`)."""
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.Assign(targets=[ast.Name()], value=ast.Name()):
+        case ast.Assign(targets=[ast.Name()], value=ast.Name()) | ast.Delete(targets=[ast.Name()]):
             return True
     return False
 

@@ -18,6 +18,9 @@ def f():
     return "lib.f"
 
 
+lib_f = f  # another `f` is used too
+
+
 def deco(text):
     return lambda function: (lambda *a: f"{text}({function(*a)})")
 
@@ -28,7 +31,7 @@ x = "train.x"
 y = ["train.y"]
 
 
-def train_f(x=lib_x, *, y=lib_y):
+def f(x=lib_x, *, y=lib_y):
     return x, y
 
 
@@ -87,25 +90,25 @@ def outer():
 class Holder:
     x = x
     y = [x, lib_x]
-    f = train_f
+    f = f
     both = [lib_y for y in y]
 
     @deco(lib_x)
     def method(self, y=y):
-        return x, y, f()
+        return x, y, lib_f()
 
     def __private(self):
-        return f
+        return lib_f
 
     def call(self):
         return self.__private()()
 
 
-nothing = lambda x, f=f: (x, f(), lib_x)
+nothing = lambda x, f=lib_f: (x, f(), lib_x)
 
 
 def main():
-    print(train_f(), comprehensions(), walrus())
+    print(f(), comprehensions(), walrus())
     print(matching({"x": 1, "z": 2}), matching([1, 2]), matching("s"), matching(0), failing(), loops())
     print(outer(), Holder.x, Holder.y, Holder.both, Holder().method(), Holder().call(), nothing(0))
 

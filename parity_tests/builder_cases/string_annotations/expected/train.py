@@ -13,23 +13,26 @@ class Norm:
     pass
 
 
+a_Norm = Norm  # another `Norm` is used too
+
+
 # ==== pkg/b.py ====
 
 
-class b_Norm:
+class Norm:
     pass
 
 
 # ==== pkg/train.py ====
 
 
-def f(x: "b_Norm", y: "Norm | None" = None) -> "list[b_Norm]":
-    z: "b_Norm" = x
+def f(x: "Norm", y: "a_Norm | None" = None) -> "list[Norm]":
+    z: "Norm" = x
     return [z]
 
 
 def main():
-    print(f(1), len(f.__annotations__), Norm is b_Norm)
+    print(f(1), len(f.__annotations__), a_Norm is Norm)
 
 
 if __name__ == "__main__":
