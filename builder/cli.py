@@ -1,5 +1,5 @@
-"""`builder produce` makes an artifact, `builder produce --check` compares one with its sources, `builder where`
-translates a line.
+"""`builder produce` makes an artifact, `builder produce --check` compares one with its sources, `builder diff`
+two artifacts; `builder where` and `builder trace` translate a line and a log of an artifact to the recipe's own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from builder import places
+from builder.diff import as_text, diff
 from builder.errors import BuildError
 from builder.files import write_directory
 from builder.produce import Build, produce
+from builder.trace import Tracer
 from scorer.contest import ProfileError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
@@ -156,27 +160,61 @@ def _show(build: Build, output: Path) -> None:
 def where(
     place: Annotated[
         str,
-        typer.Argument(metavar="DIR_OR_FILE:LINE", help="A line of an artifact's train.py, e.g. build/artifact:120."),
+        typer.Argument(
+            metavar="DIR_OR_FILE:LINE[-LINE]",
+            help="A line of an artifact's train.py, or a range of lines, e.g. build/artifact:120-140.",
+        ),
     ],
 ) -> None:
     """Say which line of the recipe a line of an artifact came from."""
-    name, _, number = place.rpartition(":")
-    path = Path(name or ".")
-    path = path / "train.py.map" if path.is_dir() else path.with_name(path.name + ".map")
-    if not number.isdigit() or not path.is_file():
-        print(f"{place}: expected DIR:LINE or TRAIN_PY:LINE, with train.py.map beside", file=sys.stderr)
-        raise typer.Exit(2)
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        sources, lines = document["sources"], document["lines"]
-        places = [f"{sources[entry[0]]}:{entry[1]:d}" if entry else None for entry in lines]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        print(f"{path}: not a source map ({error}); build the artifact again", file=sys.stderr)
-        raise typer.Exit(2) from error
-    if not 1 <= int(number) <= len(places):
-        print(f"{place}: the file has {len(places)} lines", file=sys.stderr)
-        raise typer.Exit(2)
-    print(places[int(number) - 1] or "a line that the builder wrote")
+    print("\n".join(places.where(place)))
+
+
+@app.command()
+def trace(
+    artifact: Annotated[
+        Path, typer.Argument(metavar="[DIR_OR_FILE]", help="The artifact whose log it is; default: this directory.")
+    ] = Path(),
+    root: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the recipe's files lie, to show their text; default: here.")
+    ] = Path(),
+) -> None:
+    """Translate an artifact's log on standard input: tracebacks and mentions of train.py:LINE name the recipe's lines.
+
+    builder trace build/artifact < log
+    """
+    tracer = Tracer(artifact, root)
+    lines = (line.decode("utf-8", "surrogateescape") for line in sys.stdin.buffer)
+    for line in tracer.run(lines):
+        sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+    if tracer.strangers:
+        what = f"{tracer.strangers} frames show code that this artifact does not have there, and are left as they are"
+        print(f"warning: {what}: is it the log of another build?", file=sys.stderr)
+
+
+@app.command("diff")
+def diff_command(
+    first: Annotated[Path, typer.Argument(metavar="A", help="An artifact: its directory, or its manifest.json.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The artifact to compare it with.")],
+) -> None:
+    """Show the knobs that changed between two artifacts, and what else did.
+
+    Exit status: 0 equal, 1 different, 2 an artifact that cannot be read.
+    """
+    rows = diff(first, second)
+    if not rows:
+        print(f"{first} and {second} are the same artifact.")
+        return
+    console = Console(highlight=False)
+    if console.is_terminal:
+        table = Table("knob", "A", "B", "origin", box=box.ROUNDED)
+        for row in rows:
+            table.add_row(*(escape(cell) for cell in (row.what, row.first, row.second, row.origin)))
+        console.print(table)
+    else:
+        print("\n".join(as_text(rows)))
+    raise typer.Exit(1)
 
 
 def main() -> None:

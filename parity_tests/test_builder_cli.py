@@ -258,5 +258,5 @@ def test_a_source_map_that_cannot_be_read_is_named(
     (artifact / "train.py.map").write_text(text, encoding="utf-8")
     assert builder(monkeypatch, "where", f"{artifact}:1") == 2
     said = capsys.readouterr().err
-    assert "train.py.map: not a source map" in said
+    assert "train.py.map: BLD047 not a source map" in said
     assert "build the artifact again" in said
