@@ -69,6 +69,7 @@ class Bindings:
         self._found: dict[tuple[str, str], Meaning | None] = {}
         self._by_alias: dict[ast.AST, Import] = {}
         self._star_copies: dict[str, dict[str, list[Import]]] = {}
+        self._declared: dict[str, list[str] | None] = {}
         self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
         self.problems: list[Problem] = []
@@ -99,18 +100,28 @@ class Bindings:
             for star in self.stars(module):
                 if isinstance(star.target, Member):
                     target = self.modules[star.target.module]
-                    for name in self.exported(target, frozenset()):
-                        if self.binds(target, name, {module.name, target.name}):
+                    bound = self.bound_behind(target, module)
+                    for name in self.exported(target):
+                        if name in bound:
                             found.setdefault(name, []).append(star)
             self._givers[module.name] = found
         return self._givers[module.name]
 
-    def binds(self, module: Module, name: str, seen: set[str]) -> bool:
-        """Whether a module binds a name, by itself or by star imports that do not lead back to `seen`."""
-        if name in module.scope.bound:
-            return True
-        targets = [self.modules[star.target.module] for star in self.stars(module) if isinstance(star.target, Member)]
-        return any(self.binds(t, name, seen | {t.name}) for t in targets if t.name not in seen)
+    def bound_behind(self, module: Module, importer: Module) -> set[str]:
+        """The names that a module binds, by itself or by star imports that do not lead back to its importer."""
+        names: set[str] = set()
+        seen, waiting = {importer.name}, [module]
+        while waiting:
+            current = waiting.pop()
+            if current.name not in seen:
+                seen.add(current.name)
+                names.update(current.scope.bound)
+                waiting += self.starred(current)
+        return names
+
+    def starred(self, module: Module) -> list[Module]:
+        """The modules whose names a module takes by star imports."""
+        return [self.modules[star.target.module] for star in self.stars(module) if isinstance(star.target, Member)]
 
     def needs_copy(self, module: Module, name: str) -> bool:
         """Whether a name from a star import means more than one thing in this module over time."""
@@ -186,18 +197,28 @@ class Bindings:
         bound = self.modules[variable.module].scope.bound.get(variable.name, [])
         return any(occurrence.scope.deferred for occurrence in bound)
 
-    def exported(self, module: Module, seen: frozenset[str]) -> list[str]:
+    def exported(self, module: Module) -> list[str]:
         """What `from module import *` takes, in order: `__all__`, or else every name without a leading underscore."""
-        if module.name in seen:
-            return []
-        declared = _declared(module)
+        declared = self.declared(module)
         if declared is not None:
             return declared
-        names = [name for name in module.scope.bound if not name.startswith("_")]
-        for found in self.stars(module):
-            if isinstance(found.target, Member):
-                names += self.exported(self.modules[found.target.module], seen | {module.name})
-        return list(dict.fromkeys(name for name in names if not name.startswith("_")))
+        names: dict[str, None] = {}
+        seen: set[str] = set()
+        waiting = [module]
+        while waiting:
+            current = waiting.pop()
+            if current.name not in seen:
+                seen.add(current.name)
+                declared = self.declared(current)
+                names.update(dict.fromkeys(current.scope.bound if declared is None else declared))
+                waiting += reversed(self.starred(current)) if declared is None else []
+        return [name for name in names if not name.startswith("_")]
+
+    def declared(self, module: Module) -> list[str] | None:
+        """A module's `__all__`, where it has one."""
+        if module.name not in self._declared:
+            self._declared[module.name] = _declared(module)
+        return self._declared[module.name]
 
     def of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         """What an occurrence means; None for a local name or a builtin."""
