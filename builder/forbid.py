@@ -10,7 +10,8 @@ import sys
 
 from builder.bindings import Bindings, Outside
 from builder.errors import Problem
-from builder.link import Linker
+from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
+from builder.reflection import Reflection, powerful
 from builder.scan import External, Module, Part
 from builder.scopes import Occurrence
 from builder.settings import Settings
@@ -41,8 +42,35 @@ BUILTINS = {
     "__package__": ("BLD023", "is not the module's own in the artifact", "do without it"),
     "__doc__": ("BLD023", "is another docstring in the artifact", "assign the text to a variable"),
     "__builtins__": ("BLD025", "is an implementation detail", "do without it"),
+    "__annotations__": ("BLD025", "holds the annotations of every module in the artifact", "name the types"),
 }
 OUTSIDE = {
+    "builtins.__dict__": ("BLD012", "reaches every builtin by name", "name the builtin"),
+    "code": ("BLD020", "runs code from a string", "write the code itself"),
+    "cProfile.run": ("BLD020", "runs code from a string", "use the Profile object"),
+    "doctest": ("BLD012", "looks a module up at run time", "leave it to the recipe's tests"),
+    "fileinput": ("BLD022", "reads the command line", "open the files by name"),
+    "getopt": ("BLD022", "is for the command line", "make the options fields of the config"),
+    "importlib.metadata.EntryPoint": ("BLD012", "imports by a name in a string", "write an import statement"),
+    "importlib.metadata.entry_points": ("BLD012", "looks modules up at run time", "write import statements"),
+    "inspect.getabsfile": ("BLD023", "is the artifact's path for every function", "write the name that you need"),
+    "inspect.getfile": ("BLD023", "is the artifact's path for every function", "write the name that you need"),
+    "inspect.getmodule": ("BLD023", "gives the artifact for every function", "name what you need"),
+    "inspect.getsourcefile": ("BLD023", "is the artifact's path for every function", "write the name that you need"),
+    "optparse": (
+        "BLD022",
+        "reads the command line; the artifact is launched by the bare command",
+        "make the options fields of the config",
+    ),
+    "os.path.expandvars": ("BLD021", "reads the environment", "write the value"),
+    "posix.environ": ("BLD021", "reads the environment", "make it a field of the config"),
+    "profile.run": ("BLD020", "runs code from a string", "use the Profile object"),
+    "pydoc.locate": ("BLD012", "imports by a name in a string", "write an import statement"),
+    "pydoc.resolve": ("BLD012", "imports by a name in a string", "write an import statement"),
+    "sys.meta_path": ("BLD012", "changes how modules are found", "write import statements"),
+    "sys.orig_argv": ("BLD022", "reads the command line", "make it a field of the config"),
+    "sys.path_hooks": ("BLD012", "changes how modules are found", "write import statements"),
+    "zipimport": ("BLD012", "imports by a path in a string", "write an import statement"),
     "importlib.resources": (
         "BLD023",
         "reads a file of the package, which the artifact does not have",
@@ -77,7 +105,15 @@ def forbidden(
     linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, parts: list[Part]
 ) -> list[Problem]:
     """Every problem of kept code, in order."""
-    return [problem for part in parts for problem in _Part(linker, shaker, bindings, settings, part).problems()]
+    mirrors = {part.module: Reflection(linker, bindings, part.module) for part in parts}
+    return [
+        problem
+        for part in parts
+        for problem in (
+            *_Part(linker, shaker, bindings, settings, part).problems(),
+            *mirrors[part.module].problems(part),
+        )
+    ]
 
 
 class _Part:
@@ -91,12 +127,19 @@ class _Part:
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
-        for occurrence in self.linker.live(self.part):
+        live = self.linker.live(self.part)
+        by_getattr = paths_by_getattr(self.part.node) if any(o.name in ATTRIBUTE_CALLS for o in live) else {}
+        for occurrence in live:
             if occurrence.kind == "import":
                 continue
             path = self.path(occurrence)
             if path is None:
                 continue
+            path, wrong = powerful(path, occurrence, by_getattr)
+            if wrong:
+                remedy = "name what you need of it"
+                found.append(self.module.problem(occurrence.start, "BLD012", f"`{path}` {wrong}", remedy))
+            path = path.removeprefix("builtins.") if path != "builtins.__dict__" else path
             if path == "os.environ" or path.startswith("os.environ.") or path == "os.getenv":
                 found += self.environment(occurrence)
                 continue
@@ -183,6 +226,9 @@ class _Part:
 def available(settings: Settings, name: str, start: int, module: Module) -> list[Problem]:
     """An import of something that the contest's machine lacks."""
     top, profile = name.split(".")[0], settings.profile
+    if top == "__main__":
+        message = "`__main__` is another program when the contest imports the artifact"
+        return [module.problem(start, "BLD014", message, "name what you need, and import it from its module")]
     if top in sys.stdlib_module_names or top in profile.machine.packages:
         return []
     if (settings.root / module.source.name).with_name(f"{top}.py").is_file():

@@ -16,6 +16,8 @@ from builder.rewrite import Rewrite
 from builder.scan import External, Import, InPackage, Member, Module, Part, Program
 from builder.scopes import Occurrence
 
+ATTRIBUTE_CALLS = ("getattr", "hasattr", "setattr", "delattr")
+
 
 @dataclass
 class Links:
@@ -218,6 +220,22 @@ class Linker:
         if isinstance(meaning, Missing):
             return self.missing(module, occurrence.start, meaning)
         assert isinstance(meaning, InPackage)
+        asked = paths_by_getattr(module.parts[occurrence.part].node) if "attr(" in module.source.text else {}
+        subject = occurrence.attributes[-1] if occurrence.attributes else occurrence.node
+        if subject in asked:
+            name, call = asked[subject]
+            text = ast.unparse(call)
+            if text.startswith(("setattr", "delattr")):
+                message = f"`{text}` assigns into the module {meaning.module}"
+                remedy = "assign it in its own module, in a function that is called from here"
+                return module.problem(occurrence.start, "BLD018", message, remedy)
+            if name:
+                message = f"`{text}` asks the module {meaning.module} by a string"
+                remedy = f"write `{ast.unparse(subject)}.{name}`: in one file there is no module object"
+            else:
+                message = f"`{text}` asks the module {meaning.module} for a name that is known only at run time"
+                remedy = "look it up in a dictionary that you write down: {'name': module.name, ...}"
+            return module.problem(occurrence.start, "BLD013", message, remedy)
         message = f"the module {meaning.module} is used as a value"
         return module.problem(
             occurrence.start, "BLD013", message, "name what you need of it: in one file there is no module object"
@@ -240,6 +258,9 @@ class Linker:
 
     def missing(self, module: Module, start: int, meaning: Missing) -> Problem:
         """A name that its module does not define."""
+        if meaning.name.startswith("__") and meaning.name.endswith("__"):
+            message = f"`{meaning.name}` of the module {meaning.module}: in one file there is no module object"
+            return module.problem(start, "BLD023", message, "write the value that you need")
         message = f"{meaning.module} defines no `{meaning.name}`"
         if "__getattr__" in self.program.modules[meaning.module].scope.bound:
             message += ": its `__getattr__` answers for a module that the artifact does not have"
@@ -258,3 +279,16 @@ def is_main_block(node: ast.stmt) -> bool:
         ):
             return True
     return False
+
+
+def paths_by_getattr(node: ast.AST) -> dict[ast.AST, tuple[str, ast.Call]]:
+    """`getattr(X, "name")` and the like by the node of X, with the name: "" where it is known only at run time."""
+    found: dict[ast.AST, tuple[str, ast.Call]] = {}
+    for call in ast.walk(node):
+        match call:
+            case ast.Call(func=ast.Name(id=function), args=[ast.Name() | ast.Attribute() as subject, name, *_]) if (
+                function in ATTRIBUTE_CALLS
+            ):
+                literal = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+                found[subject] = (literal, call)
+    return found

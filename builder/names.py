@@ -428,8 +428,10 @@ class _Namer:
 
 def _can_rename(scope: Scope, name: str) -> bool:
     """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own
-    name.
+    name, in no function that reads its names as a dictionary.
     """
+    if scope.reads_itself:
+        return False
     return scope.kind in ("function", "comprehension") and all(
         o.kind in ("store", "delete", "import") for o in scope.bound[name]
     )

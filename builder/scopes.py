@@ -18,6 +18,7 @@ from builder.source import Source
 
 NAME = re.compile(r"[^\W\d]\w*")
 INNER: dict[type, tuple[str, ...]] = {}  # kind of node -> its fields in which names may stand
+NAMESPACE_READERS = ("locals", "vars", "dir")  # builtins that show a scope's names as data
 
 
 class Scope:
@@ -33,6 +34,7 @@ class Scope:
         "nonlocals",
         "occurrences",
         "parent",
+        "reads_itself",
         "scopes",
     )
 
@@ -45,6 +47,7 @@ class Scope:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.occurrences: list[Occurrence] = []  # of the module scope only: all of the module
+        self.reads_itself = False  # by `locals()` and the like: its names are data
         self.scopes: dict[ast.AST, Scope] = parent.scopes if parent else {}  # definition or comprehension -> its scope
         self.scopes[node] = self
         self.deferred: bool = bool(parent and parent.deferred) or kind in ("function", "lambda", "types")
@@ -68,6 +71,13 @@ class Scope:
                 return scope
             scope = scope.parent
         return self.module()
+
+    def namespace(self) -> Scope:
+        """The scope whose names `locals()` reads, standing directly in this one."""
+        scope = self
+        while scope.parent and scope.kind not in ("function", "lambda", "class"):
+            scope = scope.parent
+        return scope
 
     def chain(self) -> Iterable[Scope]:
         """The scopes in which a name standing here would be found before the module: this one, then functions around
@@ -220,6 +230,8 @@ class _Analyzer:
         occurrence.raw = self.raw
         occurrence.before = kind == "load" and scope.kind == "class" and not self.loops and name not in scope.bound
         self.module.occurrences.append(occurrence)
+        if name in NAMESPACE_READERS and kind == "load":
+            scope.namespace().reads_itself = True
         if kind not in ("load", "declaration", "type_load"):
             home = self.module if name in scope.globals else scope
             home.bound.setdefault(name, []).append(occurrence)
