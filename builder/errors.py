@@ -25,7 +25,7 @@ CODES: dict[str, str] = {
     "BLD016": "a star import whose names are unknown",
     "BLD017": "a circular import used at import time",
     "BLD018": "an assignment into another module",
-    "BLD019": "a lazily imported module with side effects",
+    "BLD019": "a lazily imported module that must not run at another time",
     "BLD020": "code executed from a string",
     "BLD021": "an environment variable read or set",
     "BLD022": "command-line arguments read",

@@ -35,6 +35,7 @@ class Shaker:
         self.waiting: list[Part] = []
         self.problems: list[Problem] = []
         self.lazy: list[tuple[Part, Import]] = []
+        self.late: list[tuple[Module, int, Part, set[str]]] = []  # importer, its line, what runs later, with which
         self._homes: dict[Import, Module] = {}
 
     def run(self) -> Kept:
@@ -54,6 +55,9 @@ class Shaker:
         for found, module, first_run in self.linker.conditional:
             line = module.source.line(module.source.start(found.statement))
             self.check_conditional(module, line, "only under a condition", first_run)
+        for home, line, part, own in self.late:
+            if part in self.kept:
+                self.check_late(home, line, part, own)
         self.narrow(parts)
         kept = Kept(parts)
         self.outside(kept)
@@ -173,6 +177,8 @@ class Shaker:
         at = last if late else first
         order[at:at] = added
         self.check_conditional(importer.module, line, "only when this function runs", added)
+        own = {part.module.name for part in added}
+        self.late += [(importer.module, line, part, own) for part in added]
         for part in added:
             self.check_imports(part)
             self.consider(part)
@@ -194,6 +200,18 @@ class Shaker:
             message = f"{part.module.name} is imported {when}, and {what}"
             problem = Problem(module.source.name, line, "BLD019", message, "import it at the top of the module")
             self.problems.append(problem)
+
+    def check_late(self, module: Module, line: int, part: Part, own: set[str]) -> None:
+        """A module that Python runs later must not read, when it runs, what may have changed by then."""
+        for variable in self.linker.links(part).immediate:
+            if variable.module not in own and not self.effects.settled(variable):
+                place = f"{part.module.source.name}:{part.line}"
+                message = (
+                    f"{part.module.name} is imported only when this function runs, and {place} reads "
+                    f"`{variable.name}` of {variable.module}, which may have changed by then"
+                )
+                remedy = "import it at the top of the module, or read the variable in a function"
+                self.problems.append(Problem(module.source.name, line, "BLD019", message, remedy))
 
     def outside(self, kept: Kept) -> None:
         """Gather the imports from outside that kept parts use, and those that act by being imported."""
