@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-import sys
 
+from builder.availability import Availability, is_standard, lacks, missed
 from builder.bindings import Bindings, Outside
 from builder.errors import Problem
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
@@ -124,6 +124,7 @@ class _Part:
         self.settings = settings
         self.part = part
         self.module: Module = part.module
+        self.availability = Availability(shaker.program)
 
     def problems(self) -> list[Problem]:
         found: list[Problem] = []
@@ -201,13 +202,23 @@ class _Part:
             if dead and not self.is_looked_through(item.statement):
                 continue
             start = self.module.source.start(item.statement)
-            if item.guard is not None:
+            outside = item.target.module if isinstance(item.target, External) else None
+            missing = outside is not None and lacks(self.settings, outside)
+            if item.caught and missing:
+                line = self.module.source.line(start)
+                self.shaker.warnings.append(missed(self.module.source.name, line, str(outside).split(".")[0]))
+                continue
+            if item.guard is not None and outside is not None and not is_standard(outside):
                 message = f"an import of `{item.alias.name}` that may fail and be passed over"
                 remedy = (
                     "import it plainly, and let the config say which implementation runs: a fallback is never silent"
                 )
                 found.append(self.module.problem(self.module.source.start(item.guard), "BLD015", message, remedy))
-            if isinstance(item.target, External) and not item.direct:
+            if (
+                isinstance(item.target, External)
+                and not item.direct
+                and not self.availability.is_spare(self.module, item)
+            ):
                 found += available(self.settings, item.target.module, start, self.module)
         return found
 
@@ -229,7 +240,7 @@ def available(settings: Settings, name: str, start: int, module: Module) -> list
     if top == "__main__":
         message = "`__main__` is another program when the contest imports the artifact"
         return [module.problem(start, "BLD014", message, "name what you need, and import it from its module")]
-    if top in sys.stdlib_module_names or top in profile.machine.packages:
+    if not lacks(settings, name):
         return []
     if (settings.root / module.source.name).with_name(f"{top}.py").is_file():
         message = f"`{top}` is a file beside this one, which only a script finds under that name"

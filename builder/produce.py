@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from builder import __version__
+from builder.availability import missed_imports, replace_failing, write_failing
 from builder.bindings import Bindings
 from builder.emit import Output, emit
 from builder.errors import BuildError, Problem
@@ -65,10 +66,12 @@ def produce(
 def _produce(settings_file: Path, config_file: Path | None, sets: list[str], contest: str | None) -> Build:
     settings = read_settings(settings_file, contest)
     program = scan(settings)
+    failing = replace_failing(program)
     config = resolve(program, config_file, sets)
     command = launch_command(settings, config)
     bindings = Bindings(program)
     rewrites = freeze(program, bindings, config)
+    write_failing(failing, rewrites)
     linker = Linker(program, bindings, rewrites)
     shaker = Shaker(program, bindings, linker)
     kept = shaker.run()
@@ -82,6 +85,7 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str], con
     warnings = [
         f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing
     ]
+    warnings += shaker.warnings + missed_imports(failing, output)
     size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
     return Build(files, config, counted, command, size, limit, warnings)
 

@@ -9,7 +9,8 @@ A part is one top-level statement. Which parts an artifact keeps is decided late
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+import builtins
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder import scopes
@@ -59,6 +60,8 @@ class Import:
     runs: tuple[str, ...]  # modules of the package that Python runs for it, in order
     typing: bool  # stands under `if TYPE_CHECKING:`, so that it never runs
     guard: ast.stmt | None  # the `try` or `with suppress(...)` around that passes a failing import over
+    caught: bool  # whether anything around catches a failing import, be it to say so
+    spare: ast.stmt | None  # the `try` whose handler for a failing import this stands in
 
 
 @dataclass(eq=False)
@@ -185,8 +188,8 @@ class _Scanner:
     def imports(self, module: Module) -> None:
         for index, part in enumerate(module.parts):
             typing = is_typing_block(part.node)
-            for node, scope, guard in _import_statements(part.node, module):
-                at = _At(scope, index, node is part.node or typing, typing, guard)
+            for node, scope, around in _import_statements(part.node, module):
+                at = _At(scope, index, node is part.node or typing, typing, around)
                 try:
                     if isinstance(node, ast.ImportFrom):
                         self.import_from(module, node, at)
@@ -266,13 +269,14 @@ class _At:
     part: int
     direct: bool
     typing: bool
-    guard: ast.stmt | None
+    around: _Around
 
     def found(
         self, bound: str, target: Target, node: ast.Import | ast.ImportFrom, alias: ast.alias, runs: tuple[str, ...]
     ) -> Import:
         place = (self.scope, self.part, self.direct)
-        return Import(bound, target, node, alias, *place, runs, self.typing, self.guard)
+        around = (self.around.guard, self.around.caught, self.around.spare)
+        return Import(bound, target, node, alias, *place, runs, self.typing, *around)
 
 
 Statement = ast.Import | ast.ImportFrom
@@ -290,28 +294,73 @@ BLOCKS = (
 )
 
 
-def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, ast.stmt | None]]:
+@dataclass(frozen=True)
+class _Around:
+    """What stands around an import statement and concerns its failure."""
+
+    guard: ast.stmt | None = None
+    caught: bool = False
+    spare: ast.stmt | None = None
+
+
+def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, Scope, _Around]]:
     """Import statements in a part, each with its scope and what passes its failure over."""
     if isinstance(node, Statement):
-        return [(node, module.scope, None)]
+        return [(node, module.scope, _Around())]
     if not isinstance(node, (*BLOCKS, ast.While, ast.Match)):
         return []
-    found: list[tuple[Statement, Scope, ast.stmt | None]] = []
+    found: list[tuple[Statement, Scope, _Around]] = []
     scope_of = module.scope.scopes
 
-    def walk(statement: ast.AST, scope: Scope, guard: ast.stmt | None) -> None:
-        tried = statement.body if isinstance(statement, (ast.Try, ast.TryStar)) and statement.handlers else []
-        suppressed = isinstance(statement, ast.With) and "suppress" in ast.unparse(statement.items[0].context_expr)
+    def walk(statement: ast.AST, scope: Scope, around: _Around) -> None:
+        inside = around
+        tried: list[ast.stmt] = []
+        if isinstance(statement, (ast.Try, ast.TryStar)) and any(map(catches_import_error, statement.handlers)):
+            tried = statement.body
+            passed = any(map(_passes_over, statement.handlers))
+            inside = replace(around, caught=True, guard=around.guard or (statement if passed else None))
+        elif isinstance(statement, ast.With) and any(
+            "suppress" in ast.unparse(item.context_expr) for item in statement.items
+        ):
+            tried = statement.body
+            inside = replace(around, caught=True, guard=around.guard or statement)
         for child in inner_statements(statement):
-            own = statement if isinstance(statement, ast.stmt) and (child in tried or suppressed) else None
-            inner = guard or own
+            here = inside if child in tried else around
             if isinstance(child, Statement):
-                found.append((child, scope, inner))
-            else:
-                walk(child, scope_of.get(child, scope), inner)
+                found.append((child, scope, here))
+                continue
+            if isinstance(child, ast.ExceptHandler) and isinstance(statement, (ast.Try, ast.TryStar)):
+                here = replace(around, spare=statement) if catches_import_error(child) else around
+            elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                here = _Around()  # it runs elsewhere
+            walk(child, scope_of.get(child, scope), here)
 
-    walk(node, scope_of.get(node, module.scope), None)
+    walk(node, scope_of.get(node, module.scope), _Around())
     return found
+
+
+def _passes_over(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler may let the program go on after a failing import: one that ends in `raise` does not."""
+    leaves = any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(handler))
+    return catches_import_error(handler) and (leaves or not isinstance(handler.body[-1], ast.Raise))
+
+
+def catches_import_error(node: ast.AST) -> bool:
+    """Whether an exception handler catches a failing import, as far as names tell; a name that tells nothing may."""
+    if not isinstance(node, ast.ExceptHandler) or node.type is None:
+        return True
+    types = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    return not all(isinstance(item, ast.Name) and item.id in OTHER_ERRORS for item in types)
+
+
+OTHER_ERRORS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type)
+    and issubclass(value, BaseException)
+    and not issubclass(value, ImportError)
+    and not issubclass(ImportError, value)
+)
 
 
 def is_typing_block(node: ast.stmt) -> bool:

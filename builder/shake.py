@@ -34,6 +34,7 @@ class Shaker:
         self.kept: set[Part] = set()
         self.waiting: list[Part] = []
         self.problems: list[Problem] = []
+        self.warnings: list[str] = []
         self.lazy: list[tuple[Part, Import]] = []
         self.late: list[tuple[Module, int, Part, set[str]]] = []  # importer, its line, what runs later, with which
         self._homes: dict[Import, Module] = {}
