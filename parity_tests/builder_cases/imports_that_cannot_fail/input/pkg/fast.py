@@ -1,0 +1,2 @@
+def norm(x):
+    return x * 2

@@ -1,0 +1,5 @@
+from . import drawing
+
+
+def table(x):
+    drawing.draw(x)
