@@ -11,6 +11,7 @@ The phases, each a module, in the order in which data moves:
     shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
     forbid     what kept code may not do
     names      final names, decided last
+    fields     annotations of dataclass fields, which may not be strings
     emit       the text, printed from source under edits   (edits, strings)
     verify     the proof: the text parsed again and compared with the sources under the same decisions
 
@@ -25,7 +26,7 @@ What a recipe must keep to, and is refused with file and line where it does not:
 - An import that may fail is not passed over, and one inside a function or a condition has no side effects.
 - No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`.
 - Under `if __name__ == "__main__":` stands only the call of main.
-- Dataclasses that are kept have no string annotations (and so no `from __future__ import annotations` in their file).
+- Types of dataclass fields are not read as values where they are strings.
 """
 
 __version__ = "0.1.0"

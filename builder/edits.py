@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from builder.source import Source
+from builder.source import Source, without_comments
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Quote:
 
     start: int
     end: int
+    parentheses: bool = False  # around the text, in the string
 
 
 Piece = str | Span | Quote
@@ -83,8 +84,9 @@ class Renderer:
             return [Line(text, line, False) for text in piece.split("\n")]
         rendered = self._render(piece.start, piece.end, index)
         if isinstance(piece, Quote):
-            text = " ".join(part.text.strip() for part in rendered)
-            return [Line(_quote(text), rendered[0].origin, False)]
+            code = without_comments("\n".join(part.text for part in rendered))
+            text = " ".join(line.strip() for line in code.split("\n") if line.strip())
+            return [Line(quoted(f"({text})" if piece.parentheses else text), rendered[0].origin, False)]
         if piece.was != piece.becomes:
             for moved in rendered[1:]:
                 if not moved.inside and moved.text.startswith(piece.was):
@@ -100,7 +102,8 @@ class Renderer:
             yield Line(text, number + i, i > 0 and number + i in inside)
 
 
-def _quote(text: str) -> str:
+def quoted(text: str) -> str:
+    """Text as a string literal, between double quotes where it can be."""
     return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
 
 

@@ -44,28 +44,43 @@ class Output:
 
 
 def emit(
-    program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker, facts: list[str]
+    program: Program,
+    kept: Kept,
+    names: Names,
+    rewrites: dict[str, Rewrite],
+    shaker: Shaker,
+    facts: list[str],
+    written: set[ast.expr],
 ) -> Output:
-    """Print the artifact. `facts` are the paragraphs of its docstring behind the entry's own."""
-    return _Printer(program, kept, names, rewrites, shaker).run(facts)
+    """Print the artifact. `facts` are the paragraphs of its docstring behind the entry's own; `written` are the
+    annotations of dataclass fields, which are as they must be.
+    """
+    return _Printer(program, kept, names, rewrites, shaker, written).run(facts)
 
 
 class _Printer:
     def __init__(
-        self, program: Program, kept: Kept, names: Names, rewrites: dict[str, Rewrite], shaker: Shaker
+        self,
+        program: Program,
+        kept: Kept,
+        names: Names,
+        rewrites: dict[str, Rewrite],
+        shaker: Shaker,
+        written: set[ast.expr],
     ) -> None:
         self.program = program
         self.kept = kept
         self.names = names
         self.rewrites = rewrites
         self.shaker = shaker
+        self.written = written
         self.out = Output()
         self.renderers: dict[str, Renderer] = {}
         self.late = shaker.late_imports(kept)
 
     def run(self, facts: list[str]) -> Output:
         self.docstring(facts)
-        future, quoted = hints.mode(self.kept.parts)
+        future, quoted = hints.mode(self.kept.parts, bool(self.written))
         if future:
             self.out.add("")
             self.out.add("from __future__ import annotations")
@@ -265,7 +280,7 @@ class _Printer:
         rewrite = self.rewrites[module.name]
         for part in self.kept.parts:
             if part.module is module:
-                for node in hints.stored(part.node):
+                for node in [node for node in hints.stored(part.node) if node not in self.written]:
                     start, end = module.source.start(node), module.source.end(node)
                     if not rewrite.is_dead(start):
                         rewrite.edits.append(Edit(start, end, (Quote(start, end),)))

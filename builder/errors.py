@@ -37,7 +37,7 @@ CODES: dict[str, str] = {
     "BLD032": "a literal that cannot be written here",
     "BLD033": "names that cannot be told apart",
     "BLD040": "a hook that is missing or has other parameters",
-    "BLD041": "a dataclass whose annotations are strings",
+    "BLD041": "a dataclass field whose type is a string",
     "BLD042": "an undefined name",
     "BLD043": "syntax above the contest's Python",
     "BLD044": "an artifact over the size limit",

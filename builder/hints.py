@@ -68,12 +68,12 @@ def drop_members(source: Source, rewrite: Rewrite, node: ast.expr, found: list[a
     rewrite.expressions[node] = left
 
 
-def mode(parts: list[Part]) -> tuple[bool, list[str]]:
+def mode(parts: list[Part], evaluated: bool) -> tuple[bool, list[str]]:
     """Whether the file begins with `from __future__ import annotations`, and the modules whose annotations are quoted
     instead.
 
     The import at the top would change the annotations of every module; so it is used only when all modules with
-    annotations had it.
+    annotations had it, and when none is `evaluated` although it was a string (a dataclass field's).
     """
     with_future: dict[str, None] = {}
     without = False
@@ -84,6 +84,6 @@ def mode(parts: list[Part]) -> tuple[bool, list[str]]:
                     with_future[part.module.name] = None
                 else:
                     without = True
-    if with_future and without:
+    if with_future and (without or evaluated):
         return False, list(with_future)
     return bool(with_future), []

@@ -19,6 +19,7 @@ from builder.availability import missed_imports, replace_failing, write_failing
 from builder.bindings import Bindings
 from builder.emit import Output, emit
 from builder.errors import BuildError, Problem
+from builder.fields import write_fields
 from builder.forbid import available, forbidden
 from builder.freeze import freeze
 from builder.knobs import Config, resolve
@@ -78,7 +79,8 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str], con
     _check_kept(program, linker, shaker, bindings, kept)
     names = name_everything(program, bindings, linker, kept, rewrites)
     counted = kernels(settings, config, bindings, kept)
-    output = emit(program, kept, names, rewrites, shaker, _facts(program, config, config_file, command, kept))
+    written = write_fields(bindings, linker, shaker, kept, rewrites)
+    output = emit(program, kept, names, rewrites, shaker, _facts(program, config, config_file, command, kept), written)
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, config, config_file, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]

@@ -202,6 +202,21 @@ def _wide(text: str) -> tuple[list[int], list[int]]:
     return columns, extra
 
 
+def without_comments(text: str) -> str:
+    """Code without its comments; line feeds stay."""
+    at, kept = 0, []
+    while match := TOKEN.search(text, at):
+        if match.group() == "#":
+            kept.append(text[at : match.start()].rstrip(" \t"))
+            end = text.find("\n", match.start())
+            at = len(text) if end < 0 else end
+        else:
+            end = strings.skip(text, match.start())
+            kept.append(text[at:end])
+            at = end
+    return "".join([*kept, text[at:]])
+
+
 def _lex(source: Source) -> Lexical:
     text, at = source.text, 0
     comments: dict[int, int] = {}

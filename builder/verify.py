@@ -88,12 +88,20 @@ class _Proof:
                 self.problem(node.lineno, "BLD040", message, "give it these parameters, others only with defaults")
 
     def dataclasses(self, tree: ast.Module) -> None:
-        """A dataclass with string annotations looks in sys.modules, where a file loaded by path may not be."""
-        deferred = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)
+        """A dataclass reads the first word of a string annotation in sys.modules, where a file loaded by path may not
+        be.
+        """
+        deferred = any(
+            isinstance(node, ast.ImportFrom) and node.module == "__future__" and node.names[0].name == "annotations"
+            for node in tree.body
+        )
         names = {"dataclass", "dataclasses.dataclass"}
         for node in tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module == "dataclasses":
-                names |= {alias.asname for alias in node.names if alias.name == "dataclass" and alias.asname}
+            match node:
+                case ast.ImportFrom(module="dataclasses"):
+                    names |= {alias.asname for alias in node.names if alias.name == "dataclass" and alias.asname}
+                case ast.Import():
+                    names |= {f"{alias.asname}.dataclass" for alias in node.names if alias.name == "dataclasses"}
         for found in all_statements(tree):
             if not isinstance(found, ast.ClassDef):
                 continue
@@ -101,13 +109,18 @@ class _Proof:
             if not names & set(decorators):
                 continue
             for field in found.body:
-                if isinstance(field, ast.AnnAssign) and (deferred or isinstance(field.annotation, ast.Constant)):
-                    message = (
-                        f"the dataclass {found.name} has string annotations: it fails in a file that is loaded by path"
-                    )
-                    remedy = "take `from __future__ import annotations` out of the recipe, or use a NamedTuple"
-                    self.problem(found.lineno, "BLD041", message, remedy)
-                    break
+                match field:
+                    case ast.AnnAssign(annotation=ast.Constant(value=str(text))) if not deferred:
+                        looked_up = not text.startswith("(")
+                    case ast.AnnAssign():
+                        looked_up = deferred
+                    case _:
+                        continue
+                if looked_up:
+                    target = ast.unparse(field.target)
+                    message = f"the field `{target}` of the dataclass {found.name} has a string for its type"
+                    remedy = "such a class cannot be made in a file that is loaded by path: write the type itself"
+                    self.problem(field.lineno, "BLD041", message, remedy)
 
     def equal(self, tree: ast.Module) -> None:
         """Every part of the output equals its source under the recorded decisions, and nothing else is there."""
