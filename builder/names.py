@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import itertools
 import keyword
-import re
 import textwrap
 from dataclasses import dataclass, field
 
@@ -345,7 +344,7 @@ class _Namer:
             return
         node = occurrence.node
         assert isinstance(node, ast.Constant)
-        text = re.sub(rf"(?<![\w.]){re.escape(occurrence.name)}(?!\w)", name, str(node.value))
+        text = _with_name(str(node.value), occurrence.name, name)
         node.value = text
         rewrite = self.rewrites[module.name]
         rewrite.edits = [edit for edit in rewrite.edits if (edit.start, edit.end) != (occurrence.start, occurrence.end)]
@@ -435,6 +434,20 @@ def _can_rename(scope: Scope, name: str) -> bool:
     return scope.kind in ("function", "comprehension") and all(
         o.kind in ("store", "delete", "import") for o in scope.bound[name]
     )
+
+
+def _with_name(text: str, old: str, new: str) -> str:
+    """The text of an expression with every `old` that is a name in it (no attribute, no keyword, no string) renamed."""
+    blank = len(text) - len(text.lstrip())
+    tree = ast.parse(text.strip(), mode="eval")
+    starts = [0]
+    for line in text.strip().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line.encode()))
+    data = text.strip().encode()
+    places = [starts[n.lineno - 1] + n.col_offset for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == old]
+    for place in sorted(places, reverse=True):
+        data = data[:place] + new.encode() + data[place + len(old.encode()) :]
+    return text[:blank] + data.decode()
 
 
 def _wanted(symbol: Symbol) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from builder import strings
 from builder.source import Source
 
+TYPING = ("typing", "typing_extensions")
 NAME = re.compile(r"[^\W\d]\w*")
 INNER: dict[type, tuple[str, ...]] = {}  # kind of node -> its fields in which names may stand
 NAMESPACE_READERS = ("locals", "vars", "dir")  # builtins that show a scope's names as data
@@ -154,6 +155,7 @@ class _Analyzer:
         self.quote = ""
         self.raw = False
         self.loops = 0  # loops around, in this class body
+        self._typing: dict[str, str] | None = None  # name -> its name in typing, "" for the module itself
         self.private = ""  # name of the class around, for `__name` mangling
         visitors = {
             "AnnAssign": self.annotated_assignment,
@@ -181,6 +183,7 @@ class _Analyzer:
             "NamedExpr": self.walrus,
             "Nonlocal": self.declaration,
             "SetComp": self.comprehension,
+            "Subscript": self.subscript,
             "TypeAlias": self.type_alias,
             "While": self.loop,
         }
@@ -282,6 +285,36 @@ class _Analyzer:
     def constant(self, node: ast.Constant) -> None:
         if self.annotation and isinstance(node.value, str):
             self.string_annotation(node, node.value)
+
+    def subscript(self, node: ast.Subscript) -> None:
+        """In an annotation, what `Literal` holds are values, and what `Annotated` adds are notes: no types."""
+        form = self.typing_form(node.value) if self.annotation else ""
+        if form not in ("Literal", "Annotated"):
+            self.children(node)
+            return
+        self.visit(node.value)
+        elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        types, values = (elements[:1], elements[1:]) if form == "Annotated" else ([], elements)
+        self.each(types)
+        outer, self.annotation = self.annotation, False
+        self.each(values)
+        self.annotation = outer
+
+    def typing_form(self, node: ast.expr) -> str:
+        """The name in `typing` of what a name or attribute was imported as; "" for anything else."""
+        if self._typing is None:
+            self._typing = {}
+            for statement in ast.walk(self.tree):
+                if isinstance(statement, ast.Import):
+                    names = [(alias.asname or alias.name, alias.name) for alias in statement.names]
+                    self._typing.update({bound: "" for bound, name in names if name in TYPING})
+                elif isinstance(statement, ast.ImportFrom) and statement.module in TYPING and not statement.level:
+                    self._typing.update({alias.asname or alias.name: alias.name for alias in statement.names})
+        if isinstance(node, ast.Name):
+            return self._typing.get(node.id, "")
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return node.attr if self._typing.get(node.value.id) == "" else ""
+        return ""
 
     def string_annotation(self, node: ast.Constant, text: str) -> None:
         """Names in a string annotation count as used; they cannot be renamed in place."""

@@ -1,0 +1,5 @@
+def norm(x):
+    return x + 1
+
+
+LIMIT = 3
