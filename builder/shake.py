@@ -6,7 +6,7 @@ import ast
 import sys
 from dataclasses import dataclass, field
 
-from builder import hints
+from builder import hints, main_block
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.errors import Problem
@@ -60,6 +60,7 @@ class Shaker:
             if part in self.kept:
                 self.check_late(home, line, part, own)
         self.narrow(parts)
+        self.check_main_blocks(parts)
         kept = Kept(parts)
         self.outside(kept)
         self.check_order(parts)
@@ -76,6 +77,13 @@ class Shaker:
                 )
             self.need(meaning)
 
+    def check_main_blocks(self, parts: list[Part]) -> None:
+        """The block under `__name__ == "__main__"` is absent when the contest imports the file."""
+        blocks = [part for part in parts if is_main_block(part.node)]
+        acting = [part for part in parts if part not in blocks and self.has_effects(part)] if blocks else []
+        for block in blocks:
+            self.problems += main_block.problems(block, self.program.settings.hooks, acting, self.linker, self.effects)
+
     def check_imports(self, part: Part) -> None:
         """An import runs when its module does, whether its names are used or not."""
         for found in part.imports:
@@ -84,25 +92,8 @@ class Shaker:
 
     def consider(self, part: Part) -> None:
         """Keep a part for its own sake: the `__main__` block, or a statement with side effects."""
-        if is_main_block(part.node):
-            self.check_main_block(part)
+        if is_main_block(part.node) or self.has_effects(part):
             self.keep(part)
-        elif self.has_effects(part):
-            self.keep(part)
-
-    def check_main_block(self, part: Part) -> None:
-        """The block under `__name__ == "__main__"` may only call: what else it did would be absent when imported."""
-        assert isinstance(part.node, ast.If)
-        for statement in [*part.node.body, *part.node.orelse]:
-            if not _is_plain_call(statement):
-                self.problems.append(
-                    part.module.problem(
-                        part.module.source.start(statement),
-                        "BLD024",
-                        "this runs only when the file is the main program, and is absent when the contest imports it",
-                        "move it into main(), and leave only the call of main in the block",
-                    )
-                )
 
     def keep(self, part: Part) -> None:
         """Keep a part, and follow its references later."""
@@ -296,20 +287,6 @@ class Shaker:
                     )
                     remedy = "move the definition, so that neither module needs the other while it is imported"
                     self.problems.append(part.module.problem(occurrence.start, "BLD017", message, remedy))
-
-
-def _is_plain_call(node: ast.stmt) -> bool:
-    """`main(...)`, `sys.exit(main(...))` or `raise SystemExit(main(...))`."""
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Name())):
-            return True
-        case ast.Expr(
-            value=ast.Call(func=ast.Attribute(value=ast.Name(id="sys"), attr="exit"), args=[ast.Call(func=ast.Name())])
-        ):
-            return True
-        case ast.Raise(exc=ast.Call(func=ast.Name(id="SystemExit"), args=[ast.Call(func=ast.Name())])):
-            return True
-    return False
 
 
 def _is_action(node: ast.stmt) -> bool:

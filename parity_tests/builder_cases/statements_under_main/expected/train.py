@@ -1,0 +1,44 @@
+"""A script whose main block is a small program of its own: nothing that the hooks need is bound there.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+import os
+import sys
+
+
+# ==== pkg/helpers.py ====
+
+
+def shout(text):
+    return text.upper()
+
+
+# ==== pkg/train.py ====
+
+
+def main():
+    print("three")
+    return 3
+
+
+def describe(value):
+    return f"{value} of {limit}"
+
+
+if __name__ == "__main__":
+    import json
+
+    rank = int(os.environ.get("RANK", 0))
+    limit = 4
+    value = main()
+    if rank > 0:
+        for word in ("done", "saved"):  # both
+            print(shout(word), describe(value))
+    try:
+        result = json.dumps({"value": value})
+    finally:
+        assert value < limit
+    sys.exit(0 if result else 1)
