@@ -13,7 +13,6 @@ program goes would show only when it runs.
 from __future__ import annotations
 
 import ast
-import sys
 
 from builder.bindings import Bindings
 from builder.edits import Edit
@@ -22,16 +21,21 @@ from builder.emit import Output
 from builder.rewrite import Rewrite
 from builder.scan import External, Import, Module, Program
 from builder.settings import Settings
+from builder.versions import STANDARD, absent, version
 
 
 def is_standard(name: str) -> bool:
     """Whether a module is of the standard library."""
-    return name.split(".")[0] in sys.stdlib_module_names
+    return name.split(".")[0] in STANDARD
 
 
-def lacks(settings: Settings, name: str) -> bool:
-    """Whether the contest's machine lacks a package."""
-    return not is_standard(name) and name.split(".")[0] not in settings.profile.machine.packages
+def lacks(settings: Settings, path: str) -> str:
+    """Why an import of a module, or of a name in one, fails on the contest's machine; "" where it does not."""
+    machine, top = settings.profile.machine, path.split(".")[0]
+    if is_standard(path):
+        came = absent(path, version(machine.python))
+        return f"{came}, and the contest's machine has {machine.python}" if came else ""
+    return "" if top in machine.packages else f"the contest's machine has no package `{top}`"
 
 
 class Availability:
@@ -55,7 +59,7 @@ class Availability:
     def fails(self, found: Import) -> str | None:
         """The package for want of which an import fails on the contest's machine, or None."""
         if isinstance(found.target, External):
-            return found.target.module.split(".")[0] if lacks(self.settings, found.target.module) else None
+            return found.target.module.split(".")[0] if lacks(self.settings, found.target.path) else None
         return next((reason for reason in map(self.failing, found.runs) if reason), None)
 
     def is_sure(self, found: Import) -> bool:
@@ -63,7 +67,8 @@ class Availability:
         module of the standard library.
         """
         if isinstance(found.target, External):
-            return found.target.name is None and is_standard(found.target.module)
+            standard = found.target.name is None and is_standard(found.target.module)
+            return standard and not lacks(self.settings, found.target.module)
         return self.fails(found) is None
 
     def is_spare(self, module: Module, found: Import) -> bool:
@@ -98,7 +103,7 @@ def replace_failing(program: Program) -> Written:
     caught = [(module, found, reason) for module, found, reason in availability.caught() if found.runs]
     if not caught:
         return []
-    effects = Effects(Bindings(program), frozenset(sys.stdlib_module_names))
+    effects = Effects(Bindings(program), STANDARD)
     written: Written = []
     for module, found, reason in caught:
         statement = found.statement
@@ -142,7 +147,7 @@ def write_failing(written: Written, rewrites: dict[str, Rewrite]) -> None:
             rewrite.edits.append(edit)
 
 
-def missed_imports(written: Written, output: Output) -> list[str]:
+def missed_imports(settings: Settings, written: Written, output: Output) -> list[str]:
     """What a build warns of: replaced imports in code that the artifact has."""
     lines = {place for place in output.places if place is not None}
     found = []
@@ -150,11 +155,11 @@ def missed_imports(written: Written, output: Output) -> list[str]:
         place = (module.source.name, module.source.line(module.source.start(statement)))
         reason = replacement.module if isinstance(replacement, ast.ImportFrom) else replacement.names[0].name
         if place in lines:
-            found.append(missed(*place, str(reason)))
+            why = lacks(settings, str(reason)) or f"`{reason}` of the contest's Python lacks what it needs"
+            found.append(missed(*place, why))
     return found
 
 
-def missed(file: str, line: int, package: str) -> str:
+def missed(file: str, line: int, why: str) -> str:
     """The warning of an import that fails where the program catches it."""
-    what = f"the contest's machine has no package `{package}`"
-    return f"{file}:{line}: {what}: this import fails there, and the code that catches it runs"
+    return f"{file}:{line}: {why}: this import fails there, and the code that catches it runs"

@@ -44,6 +44,7 @@ CODES: dict[str, str] = {
     "BLD045": "an artifact that differs from its sources",
     "BLD046": "a launch command or kernel count that cannot be made",
     "BLD047": "a place that cannot be found",
+    "BLD048": "a module or name that the contest's Python lacks",
 }
 
 

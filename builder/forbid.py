@@ -16,6 +16,7 @@ from builder.scan import External, Module, Part
 from builder.scopes import Occurrence
 from builder.settings import Settings
 from builder.shake import Shaker
+from builder.versions import absent, newer_syntax, version
 
 BUILTINS = {
     "__import__": ("BLD012", "imports by a name computed at run time", "write an import statement"),
@@ -124,6 +125,7 @@ class _Part:
         self.settings = settings
         self.part = part
         self.module: Module = part.module
+        self.python = version(settings.profile.machine.python)
         self.availability = Availability(shaker.program)
 
     def problems(self) -> list[Problem]:
@@ -144,6 +146,11 @@ class _Part:
             if path == "os.environ" or path.startswith("os.environ.") or path == "os.getenv":
                 found += self.environment(occurrence)
                 continue
+            lost = absent(path, self.python) if occurrence.kind == "load" else ""
+            if lost and ("." not in path or not absent(path.split(".")[0], self.python)):  # else told at its import
+                message = f"{lost}, and the contest's machine has {self.settings.profile.machine.python}"
+                remedy = "write it in a way that this version knows"
+                found.append(self.module.problem(occurrence.start, "BLD048", message, remedy))
             named = next((name for name in OUTSIDE if path == name or path.startswith(f"{name}.")), None)
             if named is not None and not path.startswith(HARMLESS):
                 code, message, remedy = OUTSIDE[named]
@@ -151,7 +158,21 @@ class _Part:
             if path in BUILTINS and occurrence.kind == "load":
                 code, message, remedy = BUILTINS[path]
                 found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
-        return found + self.imports() + self.module_attributes()
+        return found + self.imports() + self.module_attributes() + self.syntax()
+
+    def syntax(self) -> list[Problem]:
+        """Syntax that the contest's Python cannot read."""
+        rewrite = self.linker.rewrites[self.module.name]
+        return [
+            self.module.problem(
+                start,
+                "BLD043",
+                f"{what}, and the contest's machine has {self.settings.profile.machine.python}",
+                "write it in that version's syntax",
+            )
+            for start, what in newer_syntax(self.module.source, self.part.node, self.python)
+            if not rewrite.is_dead(start)
+        ]
 
     def path(self, occurrence: Occurrence) -> str | None:
         """The dotted name of a builtin or of something from outside, attributes included; through local imports too."""
@@ -203,10 +224,10 @@ class _Part:
                 continue
             start = self.module.source.start(item.statement)
             outside = item.target.module if isinstance(item.target, External) else None
-            missing = outside is not None and lacks(self.settings, outside)
+            missing = lacks(self.settings, item.target.path) if isinstance(item.target, External) else ""
             if item.caught and missing:
                 line = self.module.source.line(start)
-                self.shaker.warnings.append(missed(self.module.source.name, line, str(outside).split(".")[0]))
+                self.shaker.warnings.append(missed(self.module.source.name, line, missing))
                 continue
             if item.guard is not None and outside is not None and not is_standard(outside):
                 message = f"an import of `{item.alias.name}` that may fail and be passed over"
@@ -240,14 +261,17 @@ def available(settings: Settings, name: str, start: int, module: Module) -> list
     if top == "__main__":
         message = "`__main__` is another program when the contest imports the artifact"
         return [module.problem(start, "BLD014", message, "name what you need, and import it from its module")]
-    if not lacks(settings, name):
+    missing = lacks(settings, name)
+    if not missing:
         return []
+    if is_standard(name):
+        remedy = "use what this version has, or put the code into the recipe"
+        return [module.problem(start, "BLD048", missing, remedy)]
     if (settings.root / module.source.name).with_name(f"{top}.py").is_file():
         message = f"`{top}` is a file beside this one, which only a script finds under that name"
         return [module.problem(start, "BLD010", message, f"write `from . import {top}`")]
-    message = f"the contest's machine has no package `{top}`"
     remedy = f"do without it, or put the code into the recipe; the machine has: {', '.join(profile.machine.packages)}"
-    return [module.problem(start, "BLD011", message, remedy)]
+    return [module.problem(start, "BLD011", missing, remedy)]
 
 
 def _variable_read(node: ast.AST, occurrence: Occurrence) -> str | None:

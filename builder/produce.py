@@ -87,7 +87,7 @@ def _produce(settings_file: Path, config_file: Path | None, sets: list[str], con
     warnings = [
         f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing
     ]
-    warnings += shaker.warnings + missed_imports(failing, output)
+    warnings += shaker.warnings + missed_imports(settings, failing, output)
     size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
     return Build(files, config, counted, command, size, limit, warnings)
 

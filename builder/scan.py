@@ -27,6 +27,11 @@ class External:
     module: str
     name: str | None
 
+    @property
+    def path(self) -> str:
+        """Its dotted name."""
+        return f"{self.module}.{self.name}" if self.name else self.module
+
 
 @dataclass(frozen=True)
 class InPackage:
@@ -171,7 +176,7 @@ class _Scanner:
         path = self.locate(name)
         assert path is not None
         source = Source.read(path, path.relative_to(self.root).as_posix())
-        tree = source.parse()
+        tree = source.parse(self.settings.profile.machine.python)
         scope = scopes.analyze(source, tree)
         module = Module(name, source, tree, scope, path.name == "__init__.py", _future(tree))
         module.parts = _parts(module)

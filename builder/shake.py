@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from dataclasses import dataclass, field
 
 from builder import hints, main_block
@@ -12,6 +11,7 @@ from builder.effects import Effects
 from builder.errors import Problem
 from builder.link import Linker, is_main_block
 from builder.scan import External, Import, Module, Part, Program
+from builder.versions import STANDARD
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Shaker:
         self.program = program
         self.bindings = bindings
         self.linker = linker
-        self.effects = Effects(bindings, frozenset(sys.stdlib_module_names))
+        self.effects = Effects(bindings, STANDARD)
         self.kept: set[Part] = set()
         self.waiting: list[Part] = []
         self.problems: list[Problem] = []

@@ -10,7 +10,6 @@ A function that is only ever called shows its name nowhere but in tracebacks, an
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterable
 
 from builder.bindings import Bindings, Outside, Variable
@@ -18,6 +17,7 @@ from builder.effects import Effects
 from builder.link import Linker
 from builder.scan import Module, Part
 from builder.scopes import Occurrence
+from builder.versions import STANDARD
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
@@ -32,7 +32,7 @@ class Shown:
         self.bindings = bindings
         self.linker = linker
         self.parts = parts
-        self.effects = Effects(bindings, frozenset(sys.stdlib_module_names))
+        self.effects = Effects(bindings, STANDARD)
         self._called: dict[Part, set[ast.AST]] = {}
         self._frames: bool | None = None
 

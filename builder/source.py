@@ -12,6 +12,7 @@ import functools
 import hashlib
 import io
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -87,13 +88,16 @@ class Source:
             raise refuse("BLD001", name, 1, f"cannot be decoded: {error}", "save the file as UTF-8") from error
         return cls(name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
-    def parse(self) -> ast.Module:
-        """The syntax tree; a syntax error is a build error with its line."""
+    def parse(self, target: str) -> ast.Module:
+        """The syntax tree; a syntax error is a build error with its line. `target` is the contest's Python."""
         try:
             return ast.parse(self.text)
         except SyntaxError as error:
-            message = f"not Python: {error.msg}"
-            raise refuse("BLD001", self.name, error.lineno or 1, message, "correct the syntax of this line") from error
+            message, remedy = f"not Python: {error.msg}", "correct the syntax of this line"
+            if tuple(map(int, target.split("."))) > sys.version_info[:2]:
+                running = f"{sys.version_info[0]}.{sys.version_info[1]}"
+                remedy += f"; if Python {running} is too old for it, run the builder under the contest's {target}"
+            raise refuse("BLD001", self.name, error.lineno or 1, message, remedy) from error
         except ValueError as error:
             raise refuse("BLD001", self.name, 1, f"not Python: {error}", "remove the NUL bytes") from error
 

@@ -14,11 +14,9 @@ from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
 from builder.scan import Part
 from builder.source import Source, all_statements
+from builder.versions import ADDED
 from scorer.contest import Profile
 
-NEW_BUILTINS = frozenset(
-    {"PythonFinalizationError", "aiter", "anext", "EncodingWarning", "BaseExceptionGroup", "ExceptionGroup"}
-)
 MODULE_NAMES = frozenset(
     {"__name__", "__doc__", "__file__", "__builtins__", "__annotations__", "__debug__", "__class__", "__dict__"}
 )
@@ -61,7 +59,7 @@ class _Proof:
     def undefined(self, tree: ast.Module) -> None:
         source = Source("train.py", self.output.text)
         scope = scopes.analyze(source, tree)
-        known = set(dir(builtins)) - (NEW_BUILTINS - set(dir(builtins))) | MODULE_NAMES
+        known = set(dir(builtins)) | set(ADDED) | MODULE_NAMES
         for occurrence in scope.occurrences:
             name = occurrence.name
             if occurrence.kind not in ("load", "delete", "type_load") or name in known or name in scope.bound:
