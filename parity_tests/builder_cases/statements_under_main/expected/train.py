@@ -34,7 +34,7 @@ if __name__ == "__main__":
     rank = int(os.environ.get("RANK", 0))
     limit = 4
     value = main()
-    if rank > 0:
+    if rank >= 8:
         for word in ("done", "saved"):  # both
             print(shout(word), describe(value))
     try:
