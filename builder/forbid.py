@@ -106,7 +106,8 @@ def forbidden(
     linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, parts: list[Part]
 ) -> list[Problem]:
     """Every problem of kept code, in order."""
-    mirrors = {part.module: Reflection(linker, bindings, part.module) for part in parts}
+    modules = dict.fromkeys(part.module for part in parts)
+    mirrors = {module: Reflection(linker, bindings, module) for module in modules}
     return [
         problem
         for part in parts

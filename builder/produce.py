@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import gc
 import hashlib
 import json
 import platform
 import subprocess
-import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from builder.knobs import Config, resolve
 from builder.launch import Kernel, kernels, launch_command
 from builder.link import Linker
 from builder.names import name_everything
+from builder.nesting import room_for_trees
 from builder.scan import Program, scan
 from builder.settings import Settings, read_settings
 from builder.shake import Kept, Shaker
@@ -52,16 +51,8 @@ def produce(
 
     Raises scorer.contest.ProfileError when `contest` is given and cannot be used. Writes nothing.
     """
-    collecting = gc.isenabled()
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
-    gc.disable()  # syntax trees are millions of objects that all live to the end: collecting doubles the time
-    try:
+    with room_for_trees():
         return _produce(settings_file, config_file, sets or [], contest)
-    finally:
-        sys.setrecursionlimit(limit)
-        if collecting:
-            gc.enable()
 
 
 def _produce(settings_file: Path, config_file: Path | None, sets: list[str], contest: str | None) -> Build:

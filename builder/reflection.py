@@ -32,7 +32,7 @@ ATTRIBUTES = {
 POWERFUL = frozenset({"builtins", "importlib", "os", "posix", "sys"})
 LOGGERS = ("getLogger", "getChild")
 READING = re.compile(r"[rbtU]*")
-WORDS = re.compile(rf"\b(?:{'|'.join([*ATTRIBUTES, *NAMESPACE_READERS, *ATTRIBUTE_CALLS])})\b")
+WORDS = (*ATTRIBUTES, *NAMESPACE_READERS, *ATTRIBUTE_CALLS)
 
 
 class Reflection:
@@ -46,8 +46,8 @@ class Reflection:
         top = linker.program.settings.entry.split(".")[0] if "." in linker.program.settings.entry else ""
         self.top = top
         text = module.source.text
-        self.matters = bool(WORDS.search(text))
-        self.names_modules = bool(top) and re.search(rf"[\"']{re.escape(top)}[.:/]", text) is not None
+        self.matters = any(word in text for word in WORDS)
+        self.names_modules = bool(top) and any(f"{quote}{top}{sign}" in text for quote in "\"'" for sign in ".:/")
 
     def problems(self, part: Part) -> list[Problem]:
         """What one kept part asks and may not."""

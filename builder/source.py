@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from builder import strings
+from builder import nesting, strings
 from builder.errors import refuse
 
 
@@ -91,7 +91,9 @@ class Source:
     def parse(self, target: str) -> ast.Module:
         """The syntax tree; a syntax error is a build error with its line. `target` is the contest's Python."""
         try:
-            return ast.parse(self.text)
+            return nesting.parse(self.text)
+        except nesting.TooDeepError as error:
+            raise refuse("BLD001", self.name, error.line, str(error), nesting.REMEDY) from error
         except SyntaxError as error:
             message, remedy = f"not Python: {error.msg}", "correct the syntax of this line"
             if tuple(map(int, target.split("."))) > sys.version_info[:2]:

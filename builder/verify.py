@@ -8,7 +8,7 @@ import ast
 import builtins
 from typing import Any
 
-from builder import scopes
+from builder import nesting, scopes
 from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
@@ -50,7 +50,10 @@ class _Proof:
     def parse(self) -> ast.Module:
         major, minor = map(int, self.profile.machine.python.split("."))
         try:
-            return ast.parse(self.output.text, feature_version=(major, minor))
+            return nesting.parse(self.output.text, (major, minor))
+        except nesting.TooDeepError as error:
+            self.problem(error.line, "BLD043", str(error), nesting.REMEDY)
+            raise BuildError(self.problems) from error
         except SyntaxError as error:
             message = f"not valid under Python {self.profile.machine.python}: {error.msg}"
             self.problem(error.lineno or 0, "BLD043", message, "write it in that version's syntax")
