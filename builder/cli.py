@@ -140,9 +140,9 @@ def _show(build: Build, output: Path) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=240)  # one line a row, whatever reads it
     style = box.ROUNDED if console.is_terminal else None
-    if build.config:
+    if build.knobs:
         table = Table("knob", "value", "origin", box=style)
-        for name, knob in build.config.knobs.items():
+        for name, knob in build.knobs.items():
             table.add_row(name, repr(knob.value), knob.origin)
         console.print(table)
     if build.kernels:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import ast
+from typing import Any, Protocol
 
 from builder.bindings import Bindings, Variable
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
 from builder.source import all_statements
+
+
+class Record(Protocol):
+    """An object of known fields: the config, or the options of the command line."""
+
+    def read(self, name: str) -> Any:
+        """The value of a field; KeyError when there is none."""
+
+    def value_names(self) -> list[str]:
+        """The fields."""
+
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Key = tuple[Scope, str]
@@ -23,10 +35,26 @@ class Configs:
         self.class_ = Variable(*settings.config) if settings.config else None
         self.loader = Variable(*settings.loader) if settings.loader else None
         self.names: set[Key] = set()
+        self.records: dict[Key, Record] = {}  # names of other objects that go: options of the command line
         self.parts: set[tuple[str, int]] = set()
         self.rebound: dict[tuple[str, int], list[Occurrence]] = {}  # part -> where a config's name gets another value
         self.takers: dict[ast.AST, set[str]] = {}  # function -> its config parameters
         self.methods: dict[str, list[FunctionNode]] = {}
+
+    def holds(self, key: Key) -> bool:
+        """Whether a name holds an object that goes."""
+        return key in self.names or key in self.records
+
+    def add_record(self, record: Record, names: dict[Key, Module], takers: dict[ast.AST, set[str]]) -> None:
+        """Note names that hold an object, and parameters among them."""
+        self.records.update(dict.fromkeys(names, record))
+        for function, parameters in takers.items():
+            self.takers.setdefault(function, set()).update(parameters)
+
+    def record(self, module: Module, node: ast.expr) -> Record | None:
+        """The object other than the config that an expression is."""
+        occurrence = module.by_node.get(node) if isinstance(node, ast.Name) else None
+        return self.records.get((occurrence.home(), occurrence.name)) if occurrence else None
 
     def concerns(self, module: Module, part: int) -> bool:
         """Whether a part has to do with a config at all."""
@@ -121,7 +149,7 @@ class Configs:
         """
         if isinstance(node, ast.Name):
             occurrence = module.by_node.get(node)
-            return occurrence is not None and (occurrence.home(), occurrence.name) in self.names
+            return occurrence is not None and self.holds((occurrence.home(), occurrence.name))
         if isinstance(node, ast.Call):
             occurrence = module.by_node.get(root_of(node.func))
             return occurrence is not None and self.is_loader(module, occurrence) and _takes_the_command_line(node)

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator
 
 from builder.bindings import Bindings, Outside, Variable
+from builder.rewrite import Rewrite
 from builder.scan import Module
 from builder.source import all_statements
 
@@ -150,14 +151,20 @@ IMPORT_EFFECTS = frozenset({"torch_neuronx", "readline", "faulthandler"})
 class Effects:
     """Answers for one program, remembering classes."""
 
-    def __init__(self, bindings: Bindings, standard: frozenset[str]) -> None:
+    def __init__(
+        self, bindings: Bindings, standard: frozenset[str], rewrites: dict[str, Rewrite] | None = None
+    ) -> None:
         self.bindings = bindings
+        self.rewrites = rewrites or {name: Rewrite() for name in bindings.modules}  # None: nothing is frozen yet
         self.standard = standard  # names of the standard library's modules
         self._plain: dict[Variable, bool] = {}
         self._enumerated: set[object] | None = None
 
     def statement(self, node: ast.stmt, module: Module) -> bool:
         """Whether a statement has effects beyond binding names."""
+        frozen = self.rewrites[module.name].statements.get(node)
+        if frozen is not None and frozen != [node]:
+            return any(self.statement(inner, module) for inner in frozen)
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 inner = [*node.args.defaults, *node.args.kw_defaults]
@@ -318,6 +325,9 @@ class Effects:
 
     def pure(self, node: ast.expr, module: Module) -> bool:
         """Whether evaluating an expression at import time has no effect (failing aside: it did not fail before)."""
+        frozen = self.rewrites[module.name].expressions
+        while node in frozen:
+            node = frozen[node]
         match node:
             case ast.Constant() | ast.Name():
                 return True

@@ -5,79 +5,45 @@ alike.
 from __future__ import annotations
 
 import ast
+import keyword
 import math
-from collections.abc import Callable
 from typing import Any
 
 from builder import strings, values
-from builder.bindings import Bindings
-from builder.configs import Configs, FunctionNode, Key, root_of
+from builder.bindings import Outside, Variable
+from builder.configs import FunctionNode, root_of
 from builder.edits import Span
-from builder.knobs import Config
+from builder.facts import Facts
+from builder.options import Options
 from builder.rewrite import Rewrite
-from builder.scan import Module
+from builder.scan import External, Module
 from builder.scopes import Occurrence
 from builder.surgery import Surgeon
+from builder.values import Run
 
 HOW = "read its fields, or pass it to a parameter annotated with the config class; nothing else can be frozen"
 TIGHT = (ast.BinOp, ast.UnaryOp, ast.Await)
-
-
-class _Folder(values.Evaluator):
-    """Evaluates expressions over knobs; `decided` says whether a knob had a part in the value."""
-
-    def __init__(self, freezer: Expressions) -> None:
-        super().__init__()
-        self.freezer = freezer
-        self.decided = False
-
-    def name(self, node: ast.Name) -> Any:
-        """Local variables that hold a known value."""
-        occurrence = self.freezer.module.by_node.get(node)
-        key = (occurrence.home(), occurrence.name) if occurrence else None
-        if key in self.freezer.known:
-            self.decided = True
-            return self.freezer.known[key]
-        return super().name(node)
-
-    def attribute(self, node: ast.Attribute) -> Any:
-        """Fields and properties of the config."""
-        freezer = self.freezer
-        if freezer.config and freezer.configs.is_config(freezer.module, node.value):
-            try:
-                value = freezer.config.read(node.attr)
-            except KeyError as error:
-                raise values.UnknownValueError(node, f"the config has no `{node.attr}`") from error
-            self.decided = True
-            return value
-        return super().attribute(node)
-
-    def function(self, node: ast.expr) -> Callable[..., Any] | None:
-        """Builtins that nothing in the recipe hides, and the exact functions of math."""
-        occurrence = self.freezer.module.by_node.get(root_of(node))
-        if occurrence is None:
-            return None
-        bindings, module = self.freezer.bindings, self.freezer.module
-        if isinstance(node, ast.Name) and bindings.is_builtin(module, occurrence):
-            return super().function(node)
-        reference = bindings.of(module, occurrence)
-        if reference and getattr(reference.meaning, "path", None) == "math":
-            return super().function(node)
-        return None
 
 
 class Expressions(Surgeon):
     """Freezes the expressions of one module's parts."""
 
     def __init__(
-        self, module: Module, rewrite: Rewrite, bindings: Bindings, configs: Configs, config: Config | None
+        self,
+        module: Module,
+        rewrite: Rewrite,
+        facts: Facts,
+        origins: dict[ast.expr, Options],
+        stores: set[ast.stmt],
     ) -> None:
         super().__init__(module.source, rewrite)
         self.module = module
-        self.bindings = bindings
-        self.configs = configs
-        self.config = config
-        self.known: dict[Key | None, Any] = {}  # local variables whose value knobs decide
+        self.facts = facts
+        self.bindings = facts.bindings
+        self.configs = facts.configs
+        self.config = facts.config
+        self.origins = origins  # calls that give options which stay an object
+        self.stores = stores  # statements that set options which do not
         self.inlined: dict[int, bool] = {}  # where a field of an f-string was, and whether a brace took its place
         self.index = 0  # of the part
 
@@ -88,12 +54,15 @@ class Expressions(Surgeon):
 
     def decide(self, node: ast.expr) -> tuple[bool, Any]:
         """Whether knobs alone decide an expression, and its value."""
-        folder = _Folder(self)
+        if node in self.facts.decisions:
+            value, knobs = self.facts.decisions[node]
+            return bool(knobs), value
+        run = Run()
         try:
-            value = folder.evaluate(node)
-        except values.UnknownValueError:
+            value = self.facts.evaluator(self.module, run).evaluate(node)
+        except (values.UnknownValueError, values.RaisedError):
             return False, None
-        return folder.decided, value
+        return bool(run.used), value
 
     def is_config(self, node: ast.expr) -> bool:
         """Whether an expression is the config."""
@@ -121,6 +90,14 @@ class Expressions(Surgeon):
             case ast.Call() if self.is_asdict(node):
                 assert self.config
                 self.literal(node, {name: knob.value for name, knob in self.config.knobs.items()}, parent)
+            case ast.Call() if self.is_vars(node):
+                record = self.configs.record(self.module, node.args[0])
+                assert record
+                self.literal(node, {name: record.read(name) for name in record.value_names()}, parent)
+            case ast.Call() if node in self.origins:
+                self.namespace(node, self.origins[node])
+            case ast.Call() if self.read(node, parent):
+                pass
             case ast.Name() | ast.Call() if self.is_config(node):
                 self.problem(
                     node,
@@ -160,13 +137,123 @@ class Expressions(Surgeon):
         path = getattr(reference.meaning, "path", "") if reference else ""
         return ".".join([path, *(a.attr for a in occurrence.attributes)]) == "dataclasses.asdict"
 
+    def is_vars(self, node: ast.Call) -> bool:
+        """Whether a call is `vars(args)` of options that go."""
+        if not (isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1):
+            return False
+        return self.configs.record(self.module, node.args[0]) is not None
+
+    def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
+        """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
+        if not any(self.is_read(child) for child in ast.walk(node) if isinstance(child, ast.Call | ast.Subscript)):
+            return False
+        decided, value = self.decide(node)
+        if decided and _is_literal(value):
+            self.facts.resolve(self.module, node, value)
+            self.literal(node, value, parent)
+            return True
+        return self.read_default(node, parent)
+
+    def is_read(self, node: ast.Call | ast.Subscript) -> bool:
+        """Whether a node itself is a read of the environment, or a call of a function of the recipe."""
+        function = node.func if isinstance(node, ast.Call) else node.value
+        path = self.facts.evaluator(self.module).path(function)
+        if path.startswith(("os.environ", "os.getenv", "sys.argv")):
+            return True
+        occurrence = self.module.by_node.get(root_of(function))
+        reference = self.bindings.of(self.module, occurrence) if occurrence else None
+        if occurrence is None or not isinstance(node, ast.Call):
+            return False
+        if reference is None:
+            return occurrence.home() is not self.module.scope and isinstance(function, ast.Name)
+        return isinstance(reference.meaning, Variable)
+
+    def read_default(self, node: ast.Call, parent: ast.AST | None) -> bool:
+        """`os.environ.get("X", make())` becomes `make()` where X is not set."""
+        if len(node.args) != 2 or node.keywords or isinstance(node.args[1], ast.Starred):
+            return False
+        if self.facts.evaluator(self.module).path(node.func) not in ("os.environ.get", "os.getenv"):
+            return False
+        short = ast.copy_location(ast.Call(node.func, node.args[:1], []), node)
+        decided, value = self.decide(short)
+        if not decided or value is not None:
+            return False
+        source, default = self.source, node.args[1]
+        start, end = source.start(node), source.end(node)
+        low, high = source.start(default), source.end(default)
+        self.edit(start, end, "(", Span(low, high), ")")
+        self.rewrite.kill(start, low)
+        self.rewrite.kill(high, end)
+        self.rewrite.expressions[node] = default
+        self.expression(default, parent)
+        return True
+
+    def namespace(self, node: ast.Call, options: Options) -> None:
+        """Options that stay an object are made with their values."""
+        fields = []
+        for name, value in options.parsed.first.items():
+            text = strings.literal(value)
+            if text is None or not name.isidentifier() or keyword.iskeyword(name):
+                self.problem(
+                    node, "BLD032", f"the option `{name}` = {value!r} cannot be written", "give it a plain value"
+                )
+                return
+            fields.append(f"{name}={text}")
+        bound = self.module.scope.bound.get("argparse", [])
+        found = self.bindings.import_of(bound[0]) if len(bound) == 1 else None
+        if found is None or found.target != External("argparse", None):
+            message = "the options stay an object, which is made by argparse.Namespace(...)"
+            self.problem(node, "BLD022", message, "write `import argparse` at the top of this module")
+            return
+        text = f"argparse.Namespace({', '.join(fields)})"
+        start, end = self.source.start(node), self.source.end(node)
+        self.edit(start, end, text)
+        self.rewrite.kill(start, end)
+        self.rewrite.expressions[node] = ast.parse(text, mode="eval").body
+        self.rewrite.needs.append((self.index, Outside("argparse", "argparse", None)))
+
+    def is_setdefault(self, node: ast.Call) -> bool:
+        """Whether a call is `os.environ.setdefault("NAME", value)`."""
+        match node:
+            case ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _]):
+                return self.facts.evaluator(self.module).path(func) == "os.environ.setdefault"
+        return False
+
+    def set_variable(self, statement: ast.stmt, node: ast.Call) -> None:
+        """`os.environ.setdefault("X", value)` sets what it would have left: nothing outside decides any more."""
+        source, (name, value) = self.source, node.args
+        assert isinstance(node.func, ast.Attribute)
+        assert isinstance(name, ast.Constant)
+        if self.facts.program.settings.profile.environment.owner(str(name.value)) is not None:
+            self.children(node)
+            return
+        given = self.facts.environment.read(str(name.value), self.facts.place(self.module, node))
+        start, end = source.start(node), source.end(node)
+        low, high = source.start(value), source.end(value)
+        owner = node.func.value
+        target = ast.Subscript(owner, name, ast.Store())
+        prefix = (Span(start, source.end(owner)), f"[{self.text[source.start(name) : source.end(name)]}] = ")
+        self.rewrite.kill(source.end(owner), low)
+        if given is None:
+            self.edit(start, end, *prefix, Span(low, high))
+            self.rewrite.kill(high, end)
+            self.expression(value, node)
+            self.rewrite.statements[statement] = [ast.Assign([target], value, lineno=node.lineno)]
+            return
+        written = strings.literal(given)
+        assert written is not None
+        self.edit(start, end, *prefix, written)
+        self.rewrite.kill(low, end)
+        self.rewrite.statements[statement] = [ast.Assign([target], ast.Constant(given), lineno=node.lineno)]
+
     def field(self, node: ast.Attribute, parent: ast.AST | None) -> None:
         """`config.width` becomes its value."""
-        assert self.config
+        record = self.configs.record(self.module, node.value) or self.config
+        assert record
         try:
-            value = self.config.read(node.attr)
+            value = record.read(node.attr)
         except KeyError:
-            known = ", ".join(self.config.value_names())
+            known = ", ".join(record.value_names())
             self.problem(node, "BLD030", f"the config has no field `{node.attr}`", f"it has: {known}")
             return
         except values.UnknownValueError as error:
@@ -376,9 +463,9 @@ class Expressions(Surgeon):
         for argument in node.args:
             if argument not in passed:
                 self.expression(argument, node)
-        for keyword in node.keywords:
-            if keyword not in passed:
-                self.expression(keyword.value, keyword)
+        for named in node.keywords:
+            if named not in passed:
+                self.expression(named.value, named)
 
     def pass_config(self, node: ast.Call, passed: list[ast.expr | ast.keyword]) -> None:
         """Take config arguments out of a call, when every function it may run has a config parameter there."""
@@ -417,6 +504,15 @@ class Expressions(Surgeon):
             opening = self.text.index("(", low) + 1
             spans.append(self.source.grow(start, end, opening, high - 1))
         self.remove_items(spans, [a in passed for a in arguments], self.text.index("(", low) + 1, high - 1)
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether a value can be written, and is made anew by the call that it stands for."""
+    if isinstance(value, list):
+        return all(map(_is_literal, value))
+    if isinstance(value, dict):
+        return all(values.is_constant(key) and _is_literal(item) for key, item in value.items())
+    return values.is_constant(value)
 
 
 def _is_quiet(node: ast.expr) -> bool:

@@ -5,11 +5,12 @@ way out.
 from __future__ import annotations
 
 import ast
-import fnmatch
+from typing import TypeGuard
 
 from builder.availability import Availability, is_standard, lacks, missed
-from builder.bindings import Bindings, Outside
+from builder.bindings import Bindings, Outside, Variable
 from builder.errors import Problem
+from builder.facts import argument_of
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
 from builder.reflection import Reflection, powerful
 from builder.scan import External, Module, Part
@@ -152,6 +153,8 @@ class _Part:
                 message = f"{lost}, and the contest's machine has {self.settings.profile.machine.python}"
                 remedy = "write it in a way that this version knows"
                 found.append(self.module.problem(occurrence.start, "BLD048", message, remedy))
+            if path == "argparse.Namespace":
+                continue  # options that stay an object, and annotations of them
             named = next((name for name in OUTSIDE if path == name or path.startswith(f"{name}.")), None)
             if named is not None and not path.startswith(HARMLESS):
                 code, message, remedy = OUTSIDE[named]
@@ -194,27 +197,62 @@ class _Part:
         return None
 
     def environment(self, occurrence: Occurrence) -> list[Problem]:
-        """A read of the environment is allowed for variables that the launcher or the harness owns, by literal name."""
+        """A variable may be set, and read where the launcher or the harness owns it. (Knobs are frozen by now.)"""
         policy = self.settings.profile.environment
-        allowed = [*policy.launcher_owned, *policy.harness_owned]
         for node in ast.walk(self.part.node):
-            name = _variable_read(node, occurrence)
-            if name is not None:
-                if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):
-                    return []
-                message = f"reads the environment variable {name}"
-                remedy = "make it a field of the config; the launcher's own variables may be read"
-                return [
-                    self.module.problem(
-                        occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}"
-                    )
-                ]
-        message = "uses the environment in another way than reading one variable by its literal name"
+            if _is_write(node, occurrence):
+                return []
+            read = _variable_read(node, occurrence)
+            if read is None:
+                continue
+            names = [str(read.value)] if _is_text(read) else self.names_given(read)
+            if names is None:
+                message = f"reads an environment variable whose name is not known here: `{ast.unparse(read)}`"
+                remedy = (
+                    "call it with names and defaults that settings decide, or read the variable by its literal name"
+                )
+                return [self.module.problem(occurrence.start, "BLD021", message, remedy)]
+            foreign = [name for name in names if policy.owner(name) is None]
+            if not foreign:
+                return []
+            message = f"reads the environment variable {foreign[0]}, and settings do not decide what comes of it"
+            remedy = "make its default a plain value; of variables that are no knobs only these may be read"
+            return [
+                self.module.problem(
+                    occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}"
+                )
+            ]
+        message = "uses the environment in another way than reading or setting one variable by its literal name"
         return [
-            self.module.problem(
-                occurrence.start, "BLD021", message, "put what it sets into the launch command or the config"
-            )
+            self.module.problem(occurrence.start, "BLD021", message, "name the variables that it is about, one by one")
         ]
+
+    def names_given(self, node: ast.expr) -> list[str] | None:
+        """The names that calls in kept code give to a parameter that names a variable; None where one is unknown."""
+        occurrence = self.module.by_node.get(node)
+        home = occurrence.home() if occurrence else None
+        function = home.node if home else None
+        if occurrence is None or not isinstance(function, ast.FunctionDef) or function is not self.part.node:
+            return None
+        bound = home.bound[occurrence.name] if home else []
+        if len(bound) != 1 or bound[0].kind != "parameter":
+            return None
+        names: list[str] = []
+        for part in self.shaker.kept:
+            for use in self.linker.live(part):
+                reference = self.bindings.of(part.module, use)
+                if reference is None or reference.meaning != Variable(self.module.name, function.name):
+                    continue
+                if use.kind != "load":
+                    continue
+                call = _call_of(
+                    part.node, use.attributes[reference.attributes - 1] if reference.attributes else use.node
+                )
+                written = argument_of(call, function, occurrence.name) if call else None
+                if written is None or not _is_text(written):
+                    return None
+                names.append(str(written.value))
+        return names
 
     def imports(self) -> list[Problem]:
         found: list[Problem] = []
@@ -275,26 +313,42 @@ def available(settings: Settings, name: str, start: int, module: Module) -> list
     return [module.problem(start, "BLD011", missing, remedy)]
 
 
-def _variable_read(node: ast.AST, occurrence: Occurrence) -> str | None:
-    """The name in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when `occurrence`
-    is its root.
+def _variable_read(node: ast.AST, occurrence: Occurrence) -> ast.expr | None:
+    """What names the variable in `os.environ["X"]`, `os.environ.get("X")`, `os.getenv("X")`, `"X" in os.environ`, when
+    `occurrence` is its root.
     """
     match node:
-        case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=str(name))) if _ends_at(
-            value, occurrence
-        ):
+        case ast.Subscript(ctx=ast.Load(), value=value, slice=name) if _ends_at(value, occurrence):
             return name
-        case ast.Call(func=ast.Attribute(attr="get" | "getenv") as func, args=[ast.Constant(value=str(name)), *_]) if (
-            _ends_at(func, occurrence)
-        ):
+        case ast.Call(func=ast.Attribute(attr="get" | "getenv") as func, args=[name, *_]) if _ends_at(func, occurrence):
             return name
-        case ast.Call(func=ast.Name() as func, args=[ast.Constant(value=str(name)), *_]) if _ends_at(func, occurrence):
+        case ast.Call(func=ast.Name() as func, args=[name, *_]) if _ends_at(func, occurrence):
             return name
-        case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[right]) if (
-            _ends_at(right, occurrence)
-        ):
+        case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[right]) if _ends_at(right, occurrence):
             return name
     return None
+
+
+def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_write(node: ast.AST, occurrence: Occurrence) -> bool:
+    """Whether a statement sets one variable by its literal name."""
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=value, slice=ast.Constant(value=str()))]):
+            return _ends_at(value, occurrence)
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _])
+        ):
+            return _ends_at(func, occurrence)
+    return False
+
+
+def _call_of(tree: ast.AST, function: ast.AST) -> ast.Call | None:
+    """The call of a function named at a place."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return next((node for node in calls if node.func is function), None)
 
 
 def _ends_at(node: ast.AST, occurrence: Occurrence) -> bool:

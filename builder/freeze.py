@@ -17,28 +17,29 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from builder import values
-from builder.bindings import Bindings
-from builder.configs import Configs, FunctionNode, Key
+from builder.configs import FunctionNode, Key
 from builder.expressions import Expressions
-from builder.knobs import Config
+from builder.facts import Facts
+from builder.options import Options
 from builder.rewrite import Rewrite
-from builder.scan import Program
+from builder.scan import Program, is_typing_block
+from builder.taint import concerned
 
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def freeze(program: Program, bindings: Bindings, config: Config | None) -> dict[str, Rewrite]:
-    """Decide what each module's code becomes under the frozen config."""
+def freeze(program: Program, facts: Facts, options: list[Options]) -> dict[str, Rewrite]:
+    """Decide what each module's code becomes under the frozen knobs."""
     rewrites = {name: Rewrite() for name in program.modules}
-    configs = Configs(program, bindings)
+    configs = facts.configs
     configs.find_imports()
-    if config is not None:
-        configs.find()
+    origins = {one.parsed.call: one for one in options if not one.vanishes}
+    stores = {store for one in options if one.vanishes for store in one.stores}
+    wanted = concerned(facts)
     for module in program.modules.values():
         for part in module.parts:
-            if configs.concerns(module, part.index):
-                _Freezer(module, rewrites[module.name], bindings, configs, config).part(part.index)
+            if configs.concerns(module, part.index) or part in wanted:
+                _Freezer(module, rewrites[module.name], facts, origins, stores).part(part.index)
     return rewrites
 
 
@@ -52,12 +53,29 @@ class _Freezer(Expressions):
         for occurrence in self.configs.rebound.get((self.module.name, index), []):
             message = f"`{occurrence.name}` is a config and gets another value here; the artifact has the frozen one"
             self.problem(occurrence.start, "BLD030", message, "set the knobs in the configuration, not in the program")
-        if self.is_config_assignment(node):
+        if self.goes(node):
             self.rewrite.statements[node] = []
             self.rewrite.kill(self.module.parts[index].start, self.module.parts[index].end)
         else:
-            self.statement(node, False)
+            self.statement(node)
             self.check_names()
+
+    def goes(self, node: ast.stmt) -> bool:
+        """Whether a statement does nothing but what is frozen: makes a config or a parser, or sets an option."""
+        return self.is_config_assignment(node) or node in self.stores or self.is_parser_statement(node)
+
+    def is_parser_statement(self, node: ast.stmt) -> bool:
+        """Whether a statement was evaluated whole and only makes or fills a parser of the command line."""
+        if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.For)):
+            return False
+        names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+        occurrences = [o for o in (self.module.by_node.get(name) for name in names) if o is not None]
+        if not any(self.facts.is_parser(self.module, occurrence) for occurrence in occurrences):
+            return False
+        if not self.facts.is_followed(self.module, occurrences[0].scope, node):
+            return False
+        stored = [o for o in occurrences if o.kind == "store" and not isinstance(node, ast.For)]
+        return all(self.facts.is_parser(self.module, occurrence) for occurrence in stored)
 
     def is_config_assignment(self, node: ast.stmt) -> bool:
         """`config = load_config(...)` and the like: gone from the artifact."""
@@ -67,21 +85,21 @@ class _Freezer(Expressions):
                 | ast.AnnAssign(target=ast.Name() as target, value=ast.expr())
             ):
                 occurrence = self.module.by_node[target]
-                return (occurrence.home(), occurrence.name) in self.configs.names
+                return self.configs.holds((occurrence.home(), occurrence.name))
             case ast.Expr():
                 return isinstance(node.value, ast.Call) and self.is_config(node.value)
         return False
 
-    def block(self, body: list[ast.stmt], straight: bool) -> None:
-        """Freeze a block. `straight`: every statement of it runs exactly once, in order, before the function ends."""
+    def block(self, body: list[ast.stmt]) -> None:
+        """Freeze a block."""
         gone: list[int] = []
         ended = False
         for i, node in enumerate(body):
-            if ended or self.is_config_assignment(node):
+            if ended or self.goes(node):
                 self.rewrite.statements[node] = []
                 gone.append(i)
             elif isinstance(node, (ast.If, ast.Match)):
-                outcome = self.branch(node, straight) if isinstance(node, ast.If) else self.cases(node, straight)
+                outcome = self.branch(node) if isinstance(node, ast.If) else self.cases(node)
                 if outcome is not None and not outcome:
                     gone.append(i)
                 ended = bool(outcome) and self.ends(outcome)
@@ -91,7 +109,7 @@ class _Freezer(Expressions):
                 self.rewrite.statements[node] = []
                 gone.append(i)
             else:
-                self.statement(node, straight)
+                self.statement(node)
         self.remove(body, gone)
 
     def never_runs(self, node: ast.stmt) -> bool:
@@ -121,9 +139,9 @@ class _Freezer(Expressions):
             body = replaced or body[:-1]
         return False
 
-    def branch(self, node: ast.If, straight: bool) -> list[ast.stmt] | None:
+    def branch(self, node: ast.If) -> list[ast.stmt] | None:
         """Freeze an `if` with its `elif`s. None: it stays a branch; a list: it became these statements."""
-        current, chosen = self.choose(node)
+        current, chosen = (node, None) if is_typing_block(node) else self.choose(node)
         if chosen is None:
             assert current is not None
             if current is not node:  # its first tests are false: the `elif` becomes the `if`
@@ -132,11 +150,11 @@ class _Freezer(Expressions):
                 self.rewrite.kill(self.source.start(node), self.source.start(current))
             self.open_branch(current)
             return None
-        return self.become(node, chosen, straight)
+        return self.become(node, chosen)
 
-    def become(self, node: ast.If | ast.Match, chosen: list[ast.stmt], straight: bool) -> list[ast.stmt]:
+    def become(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> list[ast.stmt]:
         """Put the block that knobs chose in the place of a branching statement."""
-        self.block(chosen, straight)
+        self.block(chosen)
         if self.vanishes(chosen):
             chosen = []
         else:
@@ -144,7 +162,7 @@ class _Freezer(Expressions):
         self.rewrite.statements[node] = chosen
         return chosen
 
-    def cases(self, node: ast.Match, straight: bool) -> list[ast.stmt] | None:
+    def cases(self, node: ast.Match) -> list[ast.stmt] | None:
         """Freeze a `match`; when knobs decide its subject and its patterns are plain values, only one case is left."""
         decided, value = self.decide(node.subject)
         chosen: list[ast.stmt] = []
@@ -156,12 +174,12 @@ class _Freezer(Expressions):
                 chosen = case.body
                 break
         if decided:
-            return self.become(node, chosen, straight)
+            return self.become(node, chosen)
         self.expression(node.subject)
         for case in node.cases:
             self.expressions([case.guard])
             self.children(case.pattern)
-            self.block(case.body, False)
+            self.block(case.body)
         return None
 
     def vanishes(self, body: list[ast.stmt]) -> bool:
@@ -190,10 +208,10 @@ class _Freezer(Expressions):
         """An `if` or `elif` whose test stays."""
         source = self.source
         self.test(node.test)
-        self.block(node.body, False)
+        self.block(node.body)
         if not self.is_elif(node.orelse):
             if node.orelse:
-                self.block(node.orelse, False)
+                self.block(node.orelse)
             return
         follower = node.orelse[0]
         assert isinstance(follower, ast.If)
@@ -207,7 +225,7 @@ class _Freezer(Expressions):
             self.open_branch(current)
         else:
             assert chosen is not None
-            self.block(chosen, False)
+            self.block(chosen)
             if self.vanishes(chosen):
                 self.cut_elif(node, follower)
                 chosen = []
@@ -215,56 +233,43 @@ class _Freezer(Expressions):
                 self.splice_else(follower, chosen)
             self.rewrite.statements[follower] = chosen
 
-    def statement(self, node: ast.stmt, straight: bool) -> None:
+    def statement(self, node: ast.stmt) -> None:
         """Freeze one statement that stays."""
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.function(node)
             case ast.ClassDef():
                 self.expressions([*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)])
-                self.block(node.body, False)
+                self.block(node.body)
             case ast.If():
-                if self.branch(node, straight) == []:
+                if self.branch(node) == []:
                     self.rewrite.kill(self.source.start(node), self.source.end(node))
             case ast.For() | ast.AsyncFor():
                 self.expressions([node.target, node.iter])
-                self.block(node.body, False)
-                self.block(node.orelse, False)
+                self.block(node.body)
+                self.block(node.orelse)
             case ast.While():
                 self.test(node.test)
-                self.block(node.body, False)
-                self.block(node.orelse, False)
+                self.block(node.body)
+                self.block(node.orelse)
             case ast.With() | ast.AsyncWith():
                 for item in node.items:
                     self.expressions([item.context_expr, item.optional_vars])
-                self.block(node.body, straight)
+                self.block(node.body)
             case ast.Try() | ast.TryStar():
-                self.block(node.body, False)
+                self.block(node.body)
                 for handler in node.handlers:
                     self.expressions([handler.type])
-                    self.block(handler.body, False)
-                self.block(node.orelse, False)
-                self.block(node.finalbody, False)
+                    self.block(handler.body)
+                self.block(node.orelse)
+                self.block(node.finalbody)
             case ast.Match():
-                if self.cases(node, straight) == []:
+                if self.cases(node) == []:
                     self.rewrite.kill(self.source.start(node), self.source.end(node))
-            case ast.Assign(targets=[ast.Name() as target]) if straight:
-                self.remember(target, node.value)
-                self.children(node)
-            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value) if straight:
-                self.remember(target, value)
-                self.children(node)
+            case ast.Expr(value=ast.Call() as call) if self.is_setdefault(call):
+                self.set_variable(node, call)
             case _:
                 self.children(node)
-
-    def remember(self, target: ast.Name, value: ast.expr) -> None:
-        """Note the value of a local variable that is bound once, here, before everything that can read it."""
-        occurrence = self.module.by_node[target]
-        home = occurrence.home()
-        if home.kind == "function" and len(home.bound[occurrence.name]) == 1:
-            decided, known = self.decide(value)
-            if decided and isinstance(known, (*values.PLAIN, tuple)):
-                self.known[(home, occurrence.name)] = known
 
     def function(self, node: FunctionNode) -> None:
         """Freeze a function: its defaults, signature and body."""
@@ -273,7 +278,7 @@ class _Freezer(Expressions):
         taken = self.configs.takers.get(node, set())
         if taken:
             self.parameters(node, taken)
-        self.block(node.body, True)
+        self.block(node.body)
 
     def parameters(self, node: FunctionNode, taken: set[str]) -> None:
         """Take the config parameters out of a signature."""
@@ -348,7 +353,7 @@ class _Freezer(Expressions):
         for occurrence in occurrences if lost else []:
             if occurrence.kind == "load" and not dead(occurrence.start):
                 key = (occurrence.home(), occurrence.name)
-                if key in lost and key not in self.configs.names and self.bindings.of(self.module, occurrence) is None:
+                if key in lost and not self.configs.holds(key) and self.bindings.of(self.module, occurrence) is None:
                     self.problem(
                         occurrence.start,
                         "BLD031",

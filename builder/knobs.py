@@ -1,4 +1,4 @@
-"""The knobs: every field of the recipe's config class, with the value that the given settings resolve to and where it
+"""The knobs of the recipe's config class: every field, with the value that the given settings resolve to and where it
 comes from.
 """
 
@@ -6,27 +6,26 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, Literal
 
 from builder import values
 from builder.errors import BuildError, Problem
+from builder.given import Given
 from builder.scan import Module, Program
-from builder.settings import Entry, read_mapping
 
 FORBIDDEN = "a frozen dataclass of plain fields and one-expression properties is all that the builder evaluates"
 
 
 @dataclass(frozen=True)
 class Knob:
-    """A frozen knob. `origin` is "default FILE:LINE", "file FILE:LINE", or "command line, over" one of these."""
+    """A frozen knob. `origin` is "default FILE:LINE", or where it was given, and "over" what that replaced."""
 
     value: Any
     origin: str
     place: tuple[str, int]  # file and line of the origin
+    kind: Literal["config", "environment", "option", "constant"] = "config"
 
 
 @dataclass(frozen=True)
@@ -50,55 +49,79 @@ class Config:
         return [*self.knobs, *self.derived, *self.unknown]
 
 
-def resolve(program: Program, config_file: Path | None, sets: list[str]) -> Config | None:
-    """Evaluate the config class of the build settings. All unknown, missing, doubled and mistyped knobs are reported
-    together.
+def resolve(program: Program, given: Given, problems: list[Problem]) -> Config | None:
+    """Evaluate the config class of the build settings.
+
+    All unknown, missing and mistyped knobs are reported together, and with them the `problems` met before.
     """
     settings = program.settings
+    if any(not problem.file.startswith("--") for problem in problems):
+        raise BuildError(problems)  # what such a file should have given would only seem to be missing
     if settings.config is None:
-        if config_file or sets:
-            unused = "--config" if config_file else "--set"
-            message = f"{unused} is given, but the settings name no config class"
-            raise settings.refuse("entry", message, "add `config: package.config:Config`")
+        problems = [*problems, *check_names(program, given, [])]
+        if problems:
+            raise BuildError(problems)
         return None
     module, node = _find_class(program)
     fields, properties, check = _members(module, node)
-    given = _given(settings.display(config_file) if config_file else "", config_file, sets, list(fields))
-    problems: list[Problem] = []
+    problems = [*problems, *check_names(program, given, list(fields))]
     knobs: dict[str, Knob] = {}
     for name, declared in fields.items():
         line = module.source.line(module.source.start(declared))
-        if name in given:
-            value, origin, place = given[name]
-            wrong, value = _typed(value, declared.annotation)
+        if name in given.values:
+            value = given.last(name)
+            wrong, converted = _typed(value.value, declared.annotation)
             if wrong:
-                problems.append(Problem(*place, "BLD006", f"knob `{name}` {wrong}", "correct the value"))
-            if origin == "command line":
+                problems.append(Problem(*value.place, "BLD006", f"knob `{name}` {wrong}", "correct the value"))
+            origin = given.origin(name)
+            if value.origin == "command line" and len(given.values[name]) == 1:
                 origin = f"command line, over default {module.source.name}:{line}"
-            knobs[name] = Knob(value, origin, place)
+            knobs[name] = Knob(converted, origin, value.place)
         elif declared.value is not None:
             try:
-                value = _default(declared.value)
-            except values.UnknownValueError as error:
+                value_ = _default(declared.value)
+            except (values.UnknownValueError, values.RaisedError) as error:
                 problems.append(
                     module.problem(
                         module.source.start(declared),
                         "BLD008",
-                        f"the default of `{name}` cannot be told: {error.why}",
+                        f"the default of `{name}` cannot be told: {error}",
                         f"set `{name}` in the config file, or write the default as a literal",
                     )
                 )
                 continue
-            knobs[name] = Knob(value, f"default {module.source.name}:{line}", (module.source.name, line))
+            knobs[name] = Knob(value_, f"default {module.source.name}:{line}", (module.source.name, line))
         else:
-            where = settings.display(config_file) if config_file else module.source.name
+            files = [value.place[0] for many in given.values.values() for value in many if value.place[1]]
+            where = files[0] if files else module.source.name
             message = f"knob `{name}` ({module.source.name}:{line}) has no value"
-            problems.append(
-                Problem(where, 0 if config_file else line, "BLD005", message, f"add a line `{name}: VALUE`")
-            )
+            problems.append(Problem(where, 0 if files else line, "BLD005", message, f"add a line `{name}: VALUE`"))
     if problems:
         raise BuildError(problems)
     return _derive(module, node, knobs, properties, check)
+
+
+def check_names(program: Program, given: Given, fields: list[str]) -> list[Problem]:
+    """Problems with names that nothing in the program can mean. (Options are checked by the program's own parser.)"""
+    problems = []
+    known = [*fields, *program.settings.constants]
+    for name, many in given.values.items():
+        if name in known or name.startswith("--") or mentions(program, name):
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        listed = f"the knobs are: {', '.join(known)}" if known else "the program reads no such variable"
+        remedy = f"did you mean `{near[0]}`?" if near else listed
+        problems.append(Problem(*many[-1].place, "BLD004", f"unknown knob `{name}`", remedy))
+    return problems
+
+
+def mentions(program: Program, name: str) -> bool:
+    """Whether a program that reads the environment has a variable's name as a string, or may compose it."""
+    texts = [module.source.text for module in program.modules.values()]
+    if not any("environ" in text or "getenv" in text for text in texts):
+        return False
+    pattern = re.compile(rf"""["']{re.escape(name)}["']|\bf["']""")
+    return any(pattern.search(text) for text in texts)
 
 
 def _find_class(program: Program) -> tuple[Module, ast.ClassDef]:
@@ -144,47 +167,6 @@ def _members(module: Module, node: ast.ClassDef) -> Members:
     if problems:
         raise BuildError(problems)
     return fields, properties, check
-
-
-Given = dict[str, tuple[Any, str, tuple[str, int]]]
-
-
-def _given(name: str, file: Path | None, sets: list[str], known: list[str]) -> Given:
-    """Knobs from the config file and, over them, from --set: name -> (value, origin, (file, line))."""
-    given: Given = {}
-    problems: list[Problem] = []
-
-    def add(knob: str, value: Any, origin: str, place: tuple[str, int]) -> None:
-        if knob not in known:
-            near = difflib.get_close_matches(knob, known, n=1)
-            remedy = f"did you mean `{near[0]}`?" if near else f"the knobs are: {', '.join(known)}"
-            problems.append(Problem(*place, "BLD004", f"unknown knob `{knob}`", remedy))
-        given[knob] = (value, origin, place)
-
-    if file:
-        entries: dict[str, Entry] = read_mapping(file, name, "BLD003")
-        for knob, entry in entries.items():
-            add(knob, entry.value, f"file {name}:{entry.line}", (name, entry.line))
-    seen: set[str] = set()
-    for text in sets:
-        knob, equals, written = text.partition("=")
-        place = (f"--set {text}", 0)
-        if not equals:
-            problems.append(Problem(*place, "BLD004", "no value", "write --set NAME=VALUE"))
-            continue
-        if knob in seen:
-            problems.append(Problem(*place, "BLD007", f"knob `{knob}` is set twice", "keep one --set of it"))
-        seen.add(knob)
-        try:
-            value = yaml.safe_load(written)
-        except yaml.YAMLError:
-            problems.append(Problem(*place, "BLD003", f"{written!r} is not a YAML value", "quote the value"))
-            continue
-        over = f", over {given[knob][1]}" if knob in given else ""
-        add(knob, value, f"command line{over}", place)
-    if problems:
-        raise BuildError(problems)
-    return given
 
 
 def _default(node: ast.expr) -> Any:
@@ -297,7 +279,10 @@ def _derive(
         except values.UnknownValueError as error:
             unknown[name] = error
         except values.RaisedError as error:
-            problems.append(_rejected(module, error, knobs))
+            if isinstance(error.node, (ast.Raise, ast.Assert)):
+                problems.append(_rejected(module, error, knobs))
+            else:
+                unknown[name] = values.UnknownValueError(error.node, f"raises {error}")
     if check:
         try:
             evaluate_property(check, knobs, properties)

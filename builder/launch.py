@@ -28,12 +28,15 @@ class Kernel:
 class _Knobs(values.Evaluator):
     """Arithmetic over knobs."""
 
-    def __init__(self, config: Config | None) -> None:
+    def __init__(self, config: Config | None, others: dict[str, Any] | None = None) -> None:
         super().__init__()
         self.config = config
+        self.others = others or {}
 
     def name(self, node: ast.Name) -> Any:
-        """A knob or derived value of the config."""
+        """A knob or derived value of the config, or a knob of another kind."""
+        if node.id in self.others:
+            return self.others[node.id]
         try:
             if self.config is None:
                 raise KeyError(node.id)
@@ -52,10 +55,14 @@ def launch_command(settings: Settings, config: Config | None) -> str:
                 if not name.isidentifier() or form or conversion:
                     raise ValueError(f"`{{{name}}}` is not the name of a knob")
                 pieces.append(str(_Knobs(config).evaluate(ast.Name(name, ast.Load()))))
-    except (ValueError, values.UnknownValueError) as error:
+    except (ValueError, values.UnknownValueError, values.RaisedError) as error:
         message = f"the launch command cannot be filled in: {error}"
         raise settings.refuse("launch", message, "write knobs as {name}", "BLD046") from error
-    command = "".join(pieces)
+    return check_command(settings, "".join(pieces))
+
+
+def check_command(settings: Settings, command: str) -> str:
+    """The launch command, when the contest allows its process count and variables."""
     if "\n" in command or command != command.strip():
         raise settings.refuse("launch", "the launch command is not one line", "write it in one line", "BLD046")
     _check_values(settings, command)
@@ -73,7 +80,9 @@ def _check_values(settings: Settings, command: str) -> None:
             raise settings.refuse("launch", message, "set the knob that it is filled in from", "BLD046")
 
 
-def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept: Kept) -> dict[str, Kernel]:
+def kernels(
+    settings: Settings, config: Config | None, others: dict[str, Any], bindings: Bindings, kept: Kept
+) -> dict[str, Kernel]:
     """The kernels in the artifact, by name.
 
     Refused: a formula for an unknown kernel, one that cannot be evaluated, and one that expects launches of a kernel
@@ -87,7 +96,7 @@ def kernels(settings: Settings, config: Config | None, bindings: Bindings, kept:
             if name not in defined:
                 listed = ", ".join(sorted(defined)) or "none"
                 raise _Refused(f"there is no kernel `{name}`", f"the recipe's kernels are: {listed}")
-            expected[name] = _launches(name, entry, config)
+            expected[name] = _launches(name, entry, config, others)
             if expected[name] and not any(part in kept.parts for part in defined[name]):
                 message = (
                     f"`{name}` should be launched {expected[name]} times per update, but no code that is kept calls it"
@@ -113,10 +122,10 @@ class _Refused(Exception):  # noqa: N818  (carries a refusal to where its place 
         self.remedy = remedy
 
 
-def _launches(name: str, entry: Entry, config: Config | None) -> int:
+def _launches(name: str, entry: Entry, config: Config | None, others: dict[str, Any]) -> int:
     try:
-        value = _Knobs(config).evaluate(ast.parse(str(entry.value), mode="eval").body)
-    except (values.UnknownValueError, SyntaxError) as error:
+        value = _Knobs(config, others).evaluate(ast.parse(str(entry.value), mode="eval").body)
+    except (values.UnknownValueError, values.RaisedError, SyntaxError) as error:
         message = f"the formula `{entry.value}` of `{name}` cannot be evaluated: {error}"
         raise _Refused(message, "write arithmetic over knobs") from error
     if type(value) is not int or value < 0:

@@ -135,6 +135,7 @@ class Linker:
                     links.outside.add(meaning)
             elif occurrence.kind != "import":
                 links.problems.append(self.refuse(module, occurrence, meaning))
+        links.outside.update(outside for index, outside in self.rewrites[module.name].needs if index == part.index)
         for found in part.imports:
             if not self.is_dead_import(module, found):
                 if found.scope.deferred and found.runs:

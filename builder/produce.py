@@ -14,21 +14,43 @@ from typing import Any
 
 from builder import __version__
 from builder.availability import missed_imports, replace_failing, write_failing
-from builder.bindings import Bindings
+from builder.bindings import Bindings, Variable
+from builder.configs import Configs
 from builder.emit import Output, emit
+from builder.environment import Environment, find_writes
 from builder.errors import BuildError, Problem
+from builder.facts import Facts
 from builder.fields import write_fields
 from builder.forbid import available, forbidden
 from builder.freeze import freeze
-from builder.knobs import Config, resolve
-from builder.launch import Kernel, kernels, launch_command
+from builder.given import Given, gather, option_words, variables
+from builder.knobs import Config, Knob, resolve
+from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
+from builder.listing import all_knobs, unknown, warnings
 from builder.names import name_everything
 from builder.nesting import room_for_trees
+from builder.options import find as find_options
 from builder.scan import Program, scan
-from builder.settings import Settings, read_settings
+from builder.settings import Settings, read_settings, settings_of
 from builder.shake import Kept, Shaker
+from builder.values import RaisedError, UnknownValueError
 from builder.verify import verify
+
+DEFAULT_CONTEST = "embedded"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build: a settings file, or an entry with its launch string; and the values that knobs get."""
+
+    settings: Path | None = None
+    entry: Path | None = None
+    config: Path | None = None
+    env_file: Path | None = None
+    launch: str | None = None
+    sets: tuple[str, ...] = ()
+    contest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +58,7 @@ class Build:
     """A finished build: its files by name, and what a summary shows."""
 
     files: dict[str, bytes]
-    config: Config | None
+    knobs: dict[str, Knob]
     kernels: dict[str, Kernel]
     launch: str
     size: int
@@ -47,40 +69,117 @@ class Build:
 def produce(
     settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None, contest: str | None = None
 ) -> Build:
+    """Build by a settings file: `build` with these parts of a request."""
+    return build(Request(settings=settings_file, config=config_file, sets=tuple(sets or ()), contest=contest))
+
+
+def build(request: Request) -> Build:
     """Build in memory, for the settings' contest or another one. Raises BuildError with every problem found.
 
-    Raises scorer.contest.ProfileError when `contest` is given and cannot be used. Writes nothing.
+    Raises scorer.contest.ProfileError when a contest is given that cannot be used. Writes nothing.
     """
     with room_for_trees():
-        return _produce(settings_file, config_file, sets or [], contest)
+        return _build(request)
 
 
-def _produce(settings_file: Path, config_file: Path | None, sets: list[str], contest: str | None) -> Build:
-    settings = read_settings(settings_file, contest)
+def _settings(request: Request) -> Settings:
+    if request.settings is not None:
+        return read_settings(request.settings, request.contest)
+    assert request.entry is not None
+    return settings_of(request.entry, request.contest or DEFAULT_CONTEST)
+
+
+def _build(request: Request) -> Build:
+    settings = _settings(request)
+    given, problems = gather(settings, request.config, request.env_file, request.launch, list(request.sets))
     program = scan(settings)
     failing = replace_failing(program)
-    config = resolve(program, config_file, sets)
-    command = launch_command(settings, config)
+    config = resolve(program, given, problems)
+    command = launch_command(settings, config) if given.launch is None else check_command(settings, given.launch)
+    given.owned |= _variables_of(command, settings)
     bindings = Bindings(program)
-    rewrites = freeze(program, bindings, config)
+    facts = _facts_of(program, bindings, config, given)
+    options = find_options(facts)
+    for one in options:
+        if one.vanishes:
+            facts.configs.add_record(one, one.names, one.takers)
+    rewrites = freeze(program, facts, options)
     write_failing(failing, rewrites)
     linker = Linker(program, bindings, rewrites)
     shaker = Shaker(program, bindings, linker)
     kept = shaker.run()
     _check_kept(program, linker, shaker, bindings, kept)
+    problems = unknown(facts, given)
+    if problems:
+        raise BuildError(problems)
+    knobs = all_knobs(facts, given)
     names = name_everything(program, bindings, linker, kept, rewrites)
-    counted = kernels(settings, config, bindings, kept)
+    others = {name: knob.value for name, knob in knobs.items() if knob.kind != "config"}
+    counted = kernels(settings, config, others, bindings, kept)
     written = write_fields(bindings, linker, shaker, kept, rewrites)
-    output = emit(program, kept, names, rewrites, shaker, _facts(program, config, config_file, command, kept), written)
+    shown = _facts(program, knobs, request.config, command, kept)
+    output = emit(program, kept, names, rewrites, shaker, shown, written)
     verify(output, rewrites, settings.profile, settings.hooks)
-    files = _files(settings, program, output, config, config_file, command, counted)
+    files = _files(settings, program, output, knobs, request, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]
-    warnings = [
-        f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`" for name in missing
-    ]
-    warnings += shaker.warnings + missed_imports(settings, failing, output)
+    told = warnings(facts, given) + shaker.warnings + missed_imports(settings, failing, output)
+    if request.settings is not None:
+        told += [
+            f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`"
+            for name in missing
+        ]
     size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
-    return Build(files, config, counted, command, size, limit, warnings)
+    return Build(files, knobs, counted, command, size, limit, told)
+
+
+def _variables_of(command: str, settings: Settings) -> dict[str, str]:
+    """The contest's variables in the launch command: they are known as they stand there."""
+    pairs = (word.partition("=") for word in command.split())
+    return {name: value for name, equals, value in pairs if equals and name in settings.profile.launch.environment}
+
+
+def _facts_of(program: Program, bindings: Bindings, config: Config | None, given: Given) -> Facts:
+    """Everything that is known before freezing."""
+    settings = program.settings
+    configs = Configs(program, bindings)
+    if config is not None:
+        configs.find()
+    fields = set(config.knobs) if config else set()
+    environment = Environment(
+        variables(given, fields | set(settings.constants)),
+        option_words(given),
+        writes=find_writes(program, bindings),
+    )
+    facts = Facts(program, bindings, configs, config, environment, {})
+    constants: dict[Variable, tuple[Any, tuple[str, ...]]] = {}
+    for name, (module, attribute) in settings.constants.items():
+        variable = Variable(module, attribute)
+        constants[variable] = (_constant(facts, given, name, variable), (name,))
+    facts.constants.update(constants)
+    return facts
+
+
+def _constant(facts: Facts, given: Given, name: str, variable: Variable) -> Any:
+    """The value of a module constant that is a knob: the one given, else the one that its module has."""
+    settings = facts.program.settings
+    module = facts.program.modules.get(variable.module)
+    definition = facts.bindings.definition(variable) if module else None
+    match definition:
+        case (
+            ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)
+        ):
+            pass
+        case _:
+            message = f"{variable.module} has no constant `{variable.name}` that is assigned once at its top level"
+            raise settings.refuse("constants", message, "name one that is")
+    if name in given.values:
+        return given.last(name).value
+    assert module is not None
+    try:
+        return facts.evaluator(module).evaluate(value)
+    except (UnknownValueError, RaisedError) as error:
+        message = f"the value of `{variable.name}` cannot be told: {error}"
+        raise settings.refuse("constants", message, f"give it: --set {name}=VALUE") from error
 
 
 def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
@@ -120,7 +219,7 @@ def _still_used(linker: Linker, kept: Kept, program: Program) -> list[Problem]:
     return problems
 
 
-def _facts(program: Program, config: Config | None, config_file: Path | None, command: str, kept: Kept) -> list[str]:
+def _facts(program: Program, knobs: dict[str, Knob], config_file: Path | None, command: str, kept: Kept) -> list[str]:
     """The paragraphs of the artifact's docstring behind the entry's own."""
     settings, profile = program.settings, program.settings.profile
     budget = profile.budget
@@ -137,7 +236,7 @@ def _facts(program: Program, config: Config | None, config_file: Path | None, co
                 summary = (ast.get_docstring(part.node) or "").split("\n\n")[0]
                 if summary:
                     paragraphs.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}")
-    if config is not None:
+    if knobs:
         where = f" of {settings.display(config_file)}" if config_file else ""
         paragraphs.append(
             f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them."
@@ -154,14 +253,14 @@ def _files(
     settings: Settings,
     program: Program,
     output: Output,
-    config: Config | None,
-    config_file: Path | None,
+    knobs: dict[str, Knob],
+    request: Request,
     command: str,
     counted: dict[str, Kernel],
 ) -> dict[str, bytes]:
     data = output.text.encode()
     sources = {module.source.name: module.source.sha256 for module in program.modules.values()}
-    for path in [settings.path, config_file]:
+    for path in [settings.path, request.config, request.env_file]:
         if path is not None:
             text = path.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             sources[settings.display(path)] = hashlib.sha256(text).hexdigest()
@@ -172,9 +271,9 @@ def _files(
         "size_limit_bytes": settings.profile.files.size_limit_bytes,
         "sources": dict(sorted(sources.items())),
         "git": git_state(settings.root, sorted(sources)),
-        "knobs": {name: {"value": knob.value, "origin": knob.origin} for name, knob in config.knobs.items()}
-        if config
-        else {},
+        "knobs": {
+            name: {"value": knob.value, "origin": knob.origin, "kind": knob.kind} for name, knob in knobs.items()
+        },
         "launch_command": command,
         "contest": {"name": settings.profile.name, "version": settings.profile.version},
         "kernels": {

@@ -25,7 +25,7 @@ class Entry:
 class Settings:
     """What to build. `root` is the directory that holds the recipe's package (or, for a script, the script)."""
 
-    path: Path
+    path: Path | None  # of the settings file; None: entry and launch string are all there is
     name: str  # of the settings file, in messages and the manifest
     root: Path
     entry: str  # module name
@@ -35,6 +35,7 @@ class Settings:
     profile: Profile
     launch: str
     kernels: dict[str, Entry]
+    constants: dict[str, tuple[str, str]]  # knob -> module and name of a module constant
     lines: dict[str, int]
 
     def refuse(self, key: str, message: str, remedy: str, code: str = "BLD002") -> BuildError:
@@ -46,7 +47,7 @@ class Settings:
         return display(path, self.root)
 
 
-KEYS = ("entry", "hooks", "config", "config_loader", "contest", "launch", "kernels")
+KEYS = ("entry", "hooks", "config", "config_loader", "constants", "contest", "launch", "kernels")
 
 
 def display(path: Path, root: Path) -> str:
@@ -147,8 +148,47 @@ def read_settings(path: Path, contest_name: str | None = None) -> Settings:
         kernels={
             str(key): Entry(value, kernels.lines.get(str(key), kernels.line)) for key, value in kernels.value.items()
         },
+        constants=_constants(entries, name),
         lines={key: entry.line for key, entry in entries.items()},
     )
+
+
+def settings_of(entry: Path, contest_name: str) -> Settings:
+    """Settings for an entry alone: the hooks are the contest's, the launch string is given beside."""
+    if not entry.is_file():
+        raise refuse("BLD002", entry.as_posix(), 0, "the entry is not there", "name an existing file by --entry")
+    root, module = _root(entry.resolve())
+    profile = load(contest_name)
+    return Settings(
+        path=None,
+        name="--entry",
+        root=root,
+        entry=module,
+        hooks=tuple(hook.name for hook in profile.hooks),
+        config=None,
+        loader=None,
+        profile=profile,
+        launch="",
+        kernels={},
+        constants={},
+        lines={},
+    )
+
+
+def _constants(entries: dict[str, Entry], name: str) -> dict[str, tuple[str, str]]:
+    """`constants: [package.module:NAME]`, by the name that knobs are given under: NAME, or all of it if that is not
+    unique.
+    """
+    entry = entries.get("constants", Entry([], 1))
+    if not isinstance(entry.value, list):
+        message = "`constants` must be a list of module constants"
+        raise refuse("BLD002", name, entry.line, message, "write `constants: [package.module:NAME]`")
+    found = [_split(text, "constants", name, entry.line) for text in entry.value]
+    names = [attribute for _, attribute in found]
+    return {
+        attribute if names.count(attribute) == 1 else f"{module}:{attribute}": (module, attribute)
+        for module, attribute in found
+    }
 
 
 def _profile(path: Path, name: str, contest: Entry) -> Profile:
@@ -179,18 +219,14 @@ def _hooks(entries: dict[str, Entry], profile: Profile, name: str) -> tuple[str,
 
 
 def _reference(entries: dict[str, Entry], key: str, name: str) -> tuple[str, str] | None:
-    if key not in entries:
-        return None
-    text = _text(entries[key], key, name)
-    module, colon, attribute = text.partition(":")
+    return _split(entries[key].value, key, name, entries[key].line) if key in entries else None
+
+
+def _split(text: object, key: str, name: str, line: int) -> tuple[str, str]:
+    module, colon, attribute = text.partition(":") if isinstance(text, str) else ("", "", "")
     if not colon or not attribute.isidentifier():
-        raise refuse(
-            "BLD002",
-            name,
-            entries[key].line,
-            f"`{key}` must be `package.module:name`, found {text!r}",
-            "write it in that form",
-        )
+        message = f"`{key}` must be `package.module:name`, found {text!r}"
+        raise refuse("BLD002", name, line, message, "write it in that form")
     return module, attribute
 
 

@@ -30,7 +30,7 @@ class Shaker:
         self.program = program
         self.bindings = bindings
         self.linker = linker
-        self.effects = Effects(bindings, STANDARD)
+        self.effects = Effects(bindings, STANDARD, linker.rewrites)
         self.kept: set[Part] = set()
         self.waiting: list[Part] = []
         self.problems: list[Problem] = []

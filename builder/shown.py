@@ -32,7 +32,7 @@ class Shown:
         self.bindings = bindings
         self.linker = linker
         self.parts = parts
-        self.effects = Effects(bindings, STANDARD)
+        self.effects = Effects(bindings, STANDARD, linker.rewrites)
         self._called: dict[Part, set[ast.AST]] = {}
         self._frames: bool | None = None
 

@@ -1,0 +1,100 @@
+"""The environment and the command line as the program finds them: what settings give, what the launcher owns, and what
+the program itself sets.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from builder.bindings import Bindings, Outside
+from builder.scan import Module, Program
+from builder.scopes import Occurrence
+
+Place = tuple[str, int]
+CHANGING = ("setdefault", "update", "pop", "popitem", "clear", "__setitem__", "__delitem__")
+
+
+class Environ:
+    """Stands for `os.environ` among values."""
+
+
+ENVIRON = Environ()
+
+
+@dataclass(frozen=True)
+class Write:
+    """A statement that sets a variable: `os.environ["X"] = value` or `os.environ.setdefault("X", value)`."""
+
+    module: Module
+    occurrence: Occurrence
+    name: str
+    value: ast.expr
+    keeps: bool  # setdefault: leaves a value that is there
+
+
+@dataclass
+class Environment:
+    """The variables that are given (all others are not set), and who reads which.
+
+    `reads` lists every variable that evaluation read, with its places.
+    """
+
+    given: dict[str, str]
+    arguments: list[str]
+    owned: frozenset[str] = frozenset()
+    reads: dict[str, list[Place]] = field(default_factory=dict)
+    writes: dict[str, list[Write]] = field(default_factory=dict)
+
+    def read(self, name: str, place: Place) -> str | None:
+        """The value of a variable that is a knob; None when it is not set."""
+        places = self.reads.setdefault(name, [])
+        if place not in places:
+            places.append(place)
+        return self.given.get(name)
+
+
+def outside_path(bindings: Bindings, module: Module, occurrence: Occurrence) -> str:
+    """The dotted name that an occurrence and its attributes stand for outside of the recipe; "" for anything else."""
+    reference = bindings.of(module, occurrence)
+    if reference is None or not isinstance(reference.meaning, Outside):
+        return ""
+    attributes = [attribute.attr for attribute in occurrence.attributes]
+    return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
+
+
+def find_writes(program: Program, bindings: Bindings) -> dict[str, list[Write]]:
+    """All statements that set one variable by its literal name, by variable."""
+    writes: dict[str, list[Write]] = {}
+    for module in program.modules.values():
+        if "environ" not in module.source.text:
+            continue
+        for part in module.parts:
+            for node in ast.walk(part.node):
+                found = _write(bindings, module, node)
+                if found is not None:
+                    writes.setdefault(found.name, []).append(found)
+    return writes
+
+
+def _write(bindings: Bindings, module: Module, node: ast.AST) -> Write | None:
+    match node:
+        case ast.Assign(targets=[ast.Subscript(value=target, slice=ast.Constant(value=str(name)))], value=value):
+            keeps = False
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
+            )
+        ):
+            keeps = True
+        case _:
+            return None
+    root: Any = target
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    occurrence = module.by_node.get(root)
+    if occurrence is None:
+        return None
+    path = outside_path(bindings, module, occurrence).removesuffix(".setdefault")
+    return Write(module, occurrence, name, value, keeps) if path == "os.environ" else None

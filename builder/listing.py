@@ -1,0 +1,104 @@
+"""The list of all knobs of a build, whatever their kind, with value and origin; and what is worth a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builder.arguments import Option
+from builder.errors import Problem
+from builder.facts import Facts
+from builder.given import LAUNCH, Given, Value
+from builder.knobs import Knob, check_names
+
+
+def all_knobs(facts: Facts, given: Given) -> dict[str, Knob]:
+    """Knobs by name: fields of the config, module constants, environment variables, options."""
+    knobs = dict(facts.config.knobs) if facts.config else {}
+    for name, (module, attribute) in facts.program.settings.constants.items():
+        known = next((value for v, value in facts.constants.items() if (v.module, v.name) == (module, attribute)), None)
+        source = facts.program.modules[module].source
+        place = (source.name, next(iter(_lines(facts, module, attribute)), 1))
+        origin = given.origin(name) if name in given.values else f"default {place[0]}:{place[1]}"
+        knobs[name] = Knob(known[0] if known else None, origin, place, "constant")
+    for name in sorted(facts.environment.reads, key=lambda name: (facts.environment.reads[name][0], name)):
+        unresolved = (facts.environment.given.get(name), (), facts.environment.reads[name][0])
+        value, _, place = facts.resolved.get(name, unresolved)
+        origin = given.origin(name) if name in given.values else f"default {place[0]}:{place[1]}"
+        if name in given.owned:
+            origin = "launch string"
+        knobs[name] = Knob(_plain(value), origin, place, "environment")
+    for option in facts.options.values():
+        place = facts.option_places.get(option.name, ("", 0))
+        knobs[option.name] = Knob(_plain(option.value), _option_origin(option, given, place), place, "option")
+    return knobs
+
+
+def _lines(facts: Facts, module: str, name: str) -> list[int]:
+    home = facts.program.modules[module]
+    return [home.source.line(occurrence.start) for occurrence in home.scope.bound.get(name, [])]
+
+
+def _option_origin(option: Option, given: Given, place: tuple[str, int]) -> str:
+    if option.name in given.values:
+        return given.origin(option.name)
+    return "launch string" if option.given else f"default {place[0]}:{place[1]}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+
+
+def unknown(facts: Facts, given: Given) -> list[Problem]:
+    """Values given to what no knob is."""
+    fields = list(facts.config.knobs) if facts.config else []
+    problems = []
+    left = {name: many for name, many in given.values.items() if name not in facts.environment.reads}
+    problems += check_names(facts.program, Given(left), [*fields, *facts.environment.reads])
+    words = [word.partition("=")[0] for word in facts.environment.arguments if word.startswith("--")]
+    if words and not facts.options and not _reads_arguments(facts):
+        message = f"the program has no option `{words[0]}`: it reads no command line"
+        problems.append(Problem(_place(given, words[0]), 0, "BLD004", message, "leave it out"))
+    return problems
+
+
+def _reads_arguments(facts: Facts) -> bool:
+    texts = [module.source.text for module in facts.program.modules.values()]
+    return any("argv" in text or "argparse" in text for text in texts)
+
+
+def _place(given: Given, option: str) -> str:
+    return given.last(option).place[0] if option in given.values else LAUNCH
+
+
+def warnings(facts: Facts, given: Given) -> list[str]:
+    """Knobs given more than once, and knobs whose default follows another knob."""
+    found = []
+    for name, many in given.values.items():
+        many = [value for value in many if not value.origin.startswith("file ")]  # which the others are to replace
+        if len(many) > 1:
+            found.append(f"knob `{name}` is given {len(many)} times: {_told(many)}; the last counts")
+    for word in sorted({word for word in given.arguments if word.startswith("--")}):
+        count = sum(other.partition("=")[0] == word.partition("=")[0] for other in given.arguments)
+        if count > 1:
+            found.append(f"option `{word}` is given {count} times in the launch string; the program decides")
+    for name, (value, used, (file, line)) in sorted(facts.resolved.items()):
+        others = [other for other in used if other != name and other in facts.environment.reads]
+        if others and name not in given.values:
+            followed = ", ".join(f"`{other}`" for other in others)
+            found.append(f"{file}:{line}: knob `{name}` is not given and follows {followed}: {value!r}")
+    for name, option in sorted(facts.options.items()):
+        used = facts.option_uses.get(name, ())
+        if used and not option.given:
+            file, line = facts.option_places[name]
+            followed = ", ".join(f"`{other}`" for other in used)
+            found.append(f"{file}:{line}: option `{name}` is not given and follows {followed}: {option.value!r}")
+    return found
+
+
+def _told(many: list[Value]) -> str:
+    return ", ".join(f"{value.text} ({value.origin})" for value in many)

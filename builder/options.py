@@ -1,0 +1,235 @@
+"""Where the options of the command line go: which names hold what `parse_args()` gave, and whether the object can go.
+
+It can where nothing but its fields is used and every field has settled before: then reads become literals, and the
+object leaves signatures and calls as a config does. Else it stays, as `argparse.Namespace(...)` with the values.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from builder.bindings import Variable
+from builder.configs import FunctionNode, Key
+from builder.environment import Place
+from builder.facts import Facts, Flow, Parsed
+from builder.scan import Module
+from builder.scopes import Occurrence, Scope
+from builder.values import UNKNOWN
+
+CHANGES = frozenset({"update", "pop", "popitem", "setdefault", "clear"})
+
+
+@dataclass(eq=False)
+class Options:
+    """What one call of a parser gave, and everything that holds it."""
+
+    parsed: Parsed
+    names: dict[Key, Module] = field(default_factory=dict)
+    takers: dict[ast.AST, set[str]] = field(default_factory=dict)
+    stays: Place | None = None  # a use that needs the object
+    stores: list[ast.stmt] = field(default_factory=list)  # statements that set a field and were followed
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether the artifact needs no object."""
+        return self.stays is None
+
+    def values(self) -> dict[str, Any]:
+        """The fields: what is left in the end where the object goes, else what the parser gave."""
+        return vars(self.parsed.namespace) if self.vanishes else self.parsed.first
+
+    def read(self, name: str) -> Any:
+        """The value of an option; KeyError when there is none."""
+        return self.values()[name]
+
+    def value_names(self) -> list[str]:
+        """All options."""
+        return list(self.values())
+
+
+def find(facts: Facts) -> list[Options]:
+    """Follow the options of every parser through the program."""
+    _follow(facts)
+    found = []
+    for parsed in list(facts.parsed.values()):
+        options = Options(parsed)
+        _Tracer(facts, options).run()
+        if options.vanishes:
+            facts.settled.add(id(parsed.namespace))
+        found.append(options)
+    facts.forget_functions()
+    return found
+
+
+def _follow(facts: Facts) -> None:
+    """Follow all straight code in which a parser may be asked."""
+    modules = facts.program.modules.values()
+    if not any("argparse" in module.source.text for module in modules):
+        return
+    for module in modules:
+        facts.module_flow(module)
+    for module in modules:
+        for scope in module.scope.children:
+            if isinstance(scope.node, FunctionNode):
+                facts.function_flow(module, scope)
+
+
+class _Tracer:
+    def __init__(self, facts: Facts, options: Options) -> None:
+        self.facts = facts
+        self.options = options
+        self.namespace = options.parsed.namespace
+        self.flow: Flow = options.parsed.flow
+        self.waiting: list[tuple[Module, Scope, str]] = []
+
+    def run(self) -> None:
+        parsed = self.options.parsed
+        self.options.stores = self.flow.stores.get(id(self.namespace), [])
+        target = parsed.module.by_node[parsed.target]
+        if self.options.stores and not self.settles(self.flow.scope_body()):
+            self.stay(parsed.module, self.options.stores[-1])
+        self.hold(parsed.module, target.home(), target.name, parsed.target)
+        while self.waiting:
+            module, scope, name = self.waiting.pop(0)
+            for home, occurrence in self.occurrences(module, scope, name):
+                if occurrence.kind == "load":
+                    self.use(home, occurrence)
+                elif occurrence.kind in ("delete", "declaration"):
+                    self.stay(home, occurrence.node)
+        if any(value is UNKNOWN for value in vars(self.namespace).values()):
+            self.stay(parsed.module, parsed.target)
+
+    def settles(self, body: list[ast.stmt]) -> bool:
+        """Whether all statements from the one that parses to the last that sets a field were followed: then nothing
+        else can have read a field in between.
+        """
+        parsed = self.options.parsed
+        source = parsed.module.source
+        first, last = source.start(parsed.target), max(source.end(store) for store in self.options.stores)
+        for statement in body:
+            if source.end(statement) <= first or source.start(statement) >= last or statement in self.flow.followed:
+                continue
+            if not isinstance(statement, ast.If) or statement.test not in self.facts.decisions:
+                return False
+            taken, _ = self.facts.decisions[statement.test]
+            if not self.settles(statement.body if taken else statement.orelse):
+                return False
+        return True
+
+    def occurrences(self, module: Module, scope: Scope, name: str) -> list[tuple[Module, Occurrence]]:
+        if scope is module.scope:
+            return self.facts.uses(Variable(module.name, name))
+        return [(module, o) for o in module.scope.occurrences if o.name == name and o.home() is scope]
+
+    def hold(self, module: Module, scope: Scope, name: str, node: ast.AST) -> None:
+        """A name that should hold the options and nothing else."""
+        if (scope, name) in self.options.names:
+            return
+        if scope is module.scope:
+            value, _ = self.facts.module_flow(module).final(name)
+            holds = value is self.namespace and not self.facts.bindings.changes(Variable(module.name, name))
+        else:
+            known = self.facts.local_constant(module, scope, name)
+            holds = known is not None and known[0] is self.namespace
+        if not holds:
+            self.stay(module, node)
+            return
+        self.options.names[(scope, name)] = module
+        self.waiting.append((module, scope, name))
+
+    def stay(self, module: Module, node: ast.AST) -> None:
+        """Note a use that needs the object."""
+        if self.options.stays is None:
+            self.options.stays = self.facts.place(module, node)
+
+    def use(self, module: Module, occurrence: Occurrence) -> None:
+        """Judge one read of a name that holds the options."""
+        node: ast.AST = occurrence.node
+        if occurrence.attributes:
+            reference = self.facts.bindings.of(module, occurrence)
+            used = reference.attributes if reference else 0
+            if used < len(occurrence.attributes):
+                self.member(module, occurrence.attributes[used])
+                return
+            node = occurrence.attributes[used - 1]
+        parents = self.facts.parents(module)
+        around = parents.get(node)
+        match around:
+            case ast.Call(func=ast.Name(id="vars") as name, args=[only]) if self.is_builtin(module, name):
+                assert only is node
+                self.table(module, around)
+            case ast.Call() if any(argument is node for argument in around.args):
+                self.passed(module, around, node)
+            case ast.keyword():
+                call = parents.get(around)
+                if isinstance(call, ast.Call) and around.arg is not None:
+                    self.passed(module, call, node)
+                else:
+                    self.stay(module, node)
+            case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
+                bound = module.by_node[target]
+                self.hold(module, bound.home(), bound.name, target)
+            case _:
+                self.stay(module, node)
+
+    def is_builtin(self, module: Module, name: ast.Name) -> bool:
+        occurrence = module.by_node.get(name)
+        return occurrence is not None and self.facts.bindings.is_builtin(module, occurrence)
+
+    def member(self, module: Module, attribute: ast.Attribute) -> None:
+        """A field is read, or set by a statement that was followed."""
+        if isinstance(attribute.ctx, ast.Load):
+            if attribute.attr not in vars(self.namespace):
+                self.stay(module, attribute)
+        elif self.facts.parents(module).get(attribute) not in self.options.stores:
+            self.stay(module, attribute)
+
+    def passed(self, module: Module, call: ast.Call, node: ast.AST) -> None:
+        """The options are an argument: of a function of the recipe whose parameter then holds them."""
+        callee = self.callee(module, call)
+        if callee is None:
+            self.stay(module, node)
+            return
+        home, function = callee
+        for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+            if argument_written(call, function, parameter.arg) is node:
+                scope = home.scope.scopes[function]
+                self.hold(home, scope, parameter.arg, node)
+                if (scope, parameter.arg) in self.options.names:
+                    self.options.takers.setdefault(function, set()).add(parameter.arg)
+                return
+        self.stay(module, node)
+
+    def callee(self, module: Module, call: ast.Call) -> tuple[Module, FunctionNode] | None:
+        root: ast.AST = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        occurrence = module.by_node.get(root)
+        reference = self.facts.bindings.of(module, occurrence) if occurrence else None
+        if occurrence is None or reference is None or reference.attributes != len(occurrence.attributes):
+            return None
+        if not isinstance(reference.meaning, Variable):
+            return None
+        definition = self.facts.bindings.definition(reference.meaning)
+        if not isinstance(definition, FunctionNode):
+            return None
+        return self.facts.program.modules[reference.meaning.module], definition
+
+    def table(self, module: Module, call: ast.Call) -> None:
+        """`vars(args)`: a table of its own is as good, unless somebody changes it."""
+        around = self.facts.parents(module).get(call)
+        changes = isinstance(around, ast.Attribute) and around.attr in CHANGES
+        stored = isinstance(around, ast.Subscript) and not isinstance(around.ctx, ast.Load)
+        if changes or stored or self.options.stores or isinstance(around, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+            self.stay(module, call)
+
+
+def argument_written(call: ast.Call, function: FunctionNode, name: str) -> ast.expr | None:
+    """What a call without unpacked arguments writes for a parameter."""
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return call.args[names.index(name)] if name in names and names.index(name) < len(call.args) else None
