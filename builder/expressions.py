@@ -224,7 +224,7 @@ class Expressions(Surgeon):
         source, (name, value) = self.source, node.args
         assert isinstance(node.func, ast.Attribute)
         assert isinstance(name, ast.Constant)
-        if self.facts.program.settings.profile.environment.owner(str(name.value)) is not None:
+        if self.facts.program.settings.is_owned(str(name.value)):
             self.children(node)
             return
         given = self.facts.environment.read(str(name.value), self.facts.place(self.module, node))

@@ -374,10 +374,9 @@ class Facts:
 
     def read_variable(self, module: Module, node: ast.AST, run: Run, name: Any) -> str | None:
         """The value of an environment variable, None where it is not set."""
-        policy = self.program.settings.profile.environment
         if not isinstance(name, str):
             raise UnknownValueError(node, "the name of the variable is not known")
-        if policy.owner(name) is not None:
+        if self.program.settings.is_owned(name):
             raise UnknownValueError(node, f"`{name}` belongs to the launcher")
         writes = self.environment.writes.get(name, [])
         value = self.environment.read(name, self.place(module, node))

@@ -212,7 +212,7 @@ class _Part:
                     "call it with names and defaults that settings decide, or read the variable by its literal name"
                 )
                 return [self.module.problem(occurrence.start, "BLD021", message, remedy)]
-            foreign = [name for name in names if policy.owner(name) is None]
+            foreign = [name for name in names if not self.settings.is_owned(name)]
             if not foreign:
                 return []
             message = f"reads the environment variable {foreign[0]}, and settings do not decide what comes of it"

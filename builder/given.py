@@ -191,7 +191,7 @@ def _read_launch(given: Given, settings: Settings, launch: str | None) -> None:
         if variable in rules.environment:
             kept.append(f"{variable}={value}")
             given.owned[variable] = value
-        elif settings.profile.environment.owner(variable) is not None:
+        elif settings.is_owned(variable):
             message = f"`{variable}` belongs to the launcher, and the contest's launch string cannot set it"
             raise refuse("BLD046", *place, message, "leave it out")
         else:

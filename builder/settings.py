@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ class Settings:
     def refuse(self, key: str, message: str, remedy: str, code: str = "BLD002") -> BuildError:
         """A build error at a key of the settings file."""
         return refuse(code, self.name, self.lines.get(key, 1), message, remedy)
+
+    def is_owned(self, variable: str) -> bool:
+        """Whether an environment variable belongs to the launcher or the harness: it is no knob, and may be read."""
+        policy = self.profile.environment
+        owned = (*policy.launcher_owned, *policy.harness_owned)
+        return any(fnmatch.fnmatchcase(variable, pattern) for pattern in owned)
 
     def display(self, path: Path) -> str:
         """A path as messages and manifest show it: relative to the root, else its name alone."""

@@ -49,7 +49,11 @@ def test_artifact_holds_four_files_that_agree(artifact: Path) -> None:
     assert manifest["size_bytes"] == len(train) < manifest["size_limit_bytes"]
     assert manifest["launch_command"] + "\n" == (artifact / "launch-command.txt").read_text(encoding="utf-8")
     line = CONFIG.read_text(encoding="utf-8").split("\n").index("depth: 2") + 1
-    assert manifest["knobs"]["depth"] == {"value": 2, "origin": f"file recipe/configs/small.yaml:{line}"}
+    assert manifest["knobs"]["depth"] == {
+        "value": 2,
+        "origin": f"file recipe/configs/small.yaml:{line}",
+        "kind": "config",
+    }
     assert manifest["kernels"]["rms_norm_forward"]["launches_per_update"] == 5
     for name in ("recipe/model.py", "recipe/build.yaml", "recipe/configs/small.yaml"):
         assert manifest["sources"][name] == hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
