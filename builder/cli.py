@@ -19,7 +19,7 @@ from builder import places
 from builder.diff import as_text, diff
 from builder.errors import BuildError
 from builder.files import write_directory
-from builder.produce import Build, produce
+from builder.produce import Build, Request, build
 from builder.trace import Tracer
 from scorer.contest import ProfileError
 
@@ -41,16 +41,42 @@ def produce_command(
         Path | None,
         typer.Option("--settings", help="Build settings; default: build.yaml beside the config's directory."),
     ] = None,
+    entry: Annotated[
+        Path | None,
+        typer.Option("--entry", metavar="FILE", help="The program's main file, where there are no build settings."),
+    ] = None,
+    launch: Annotated[
+        str | None,
+        typer.Option(
+            "--launch",
+            metavar="STRING",
+            help="How the program is run today, variables and flags included: these are frozen, the bare command stays.",
+        ),
+    ] = None,
+    env_file: Annotated[
+        Path | None,
+        typer.Option("--env-file", metavar="FILE", help="Environment variables, one NAME=VALUE a line."),
+    ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="One knob, over the config file. May be repeated."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="One knob, over all else: a field of the config, a module constant, a variable, an --option. "
+            "May be repeated.",
+        ),
     ] = None,
     contest: Annotated[
         str | None,
-        typer.Option("--contest", metavar="NAME", help="Contest profile; default: the one that the settings name."),
+        typer.Option(
+            "--contest",
+            metavar="NAME",
+            help="Contest profile; default: the settings' own, without settings `embedded`.",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to."),
     ] = None,
     check: Annotated[
         Path | None,
@@ -59,31 +85,49 @@ def produce_command(
 ) -> None:
     """Build train.py, launch-command.txt, manifest.json and train.py.map.
 
-    Every knob is frozen to the value that the config file and --set give it. Exit status: 0 built (or, with --check,
-    equal), 1 the checked directory differs, 2 the recipe or a setting is refused; then nothing is written.
+    Every knob is frozen to the value that the config file, the environment file, the launch string and --set give it;
+    where several do, the later of these counts. Exit status: 0 built (or, with --check, equal), 1 the checked directory
+    differs, 2 the recipe or a setting is refused; then nothing is written.
+
+    A recipe with build settings: produce --config recipe/configs/embedded.yaml -o build/artifact
+
+    A hand-kept file: produce --entry train.py --launch "DEPTH=9 torchrun --nproc_per_node=4 train.py --lr 0.1" -o out
     """
     if (output is None) == (check is None):
         raise typer.BadParameter("give either -o DIR or --check DIR")
-    build = produce(_settings(settings, config), config, set_ or [], contest)
-    for warning in build.warnings:
+    if entry is not None and settings is not None:
+        raise typer.BadParameter("give either --entry FILE or --settings FILE, which names the entry")
+    if entry is not None and launch is None:
+        raise typer.BadParameter("--entry needs --launch, the string by which the program is run")
+    request = Request(
+        settings=None if entry is not None else _settings(settings, config),
+        entry=entry,
+        config=config,
+        env_file=env_file,
+        launch=launch,
+        sets=tuple(set_ or ()),
+        contest=contest,
+    )
+    made = build(request)
+    for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if check is not None:
-        difference = first_difference(check, build)
+        difference = first_difference(check, made)
         if difference:
             print(difference)
             raise typer.Exit(1)
         print(f"{check} is what the sources build.")
         return
     assert output is not None
-    write_directory(output, build.files)
-    _show(build, output)
+    write_directory(output, made.files)
+    _show(made, output)
 
 
 def _settings(settings: Path | None, config: Path | None) -> Path:
     if settings is not None:
         return settings
     if config is None:
-        raise typer.BadParameter("give --config FILE, or --settings FILE for a recipe without a config class")
+        raise typer.BadParameter("give --config FILE, or --settings FILE, or --entry FILE with --launch STRING")
     beside = [config.parent / "build.yaml", config.parent.parent / "build.yaml"]
     return next((path for path in beside if path.is_file()), beside[-1])
 
