@@ -50,7 +50,7 @@ def produce_command(
         typer.Option(
             "--launch",
             metavar="STRING",
-            help="How the program is run today, variables and flags included: these are frozen, the bare command stays.",
+            help="How the program is run today: its variables and flags are frozen, the bare command stays.",
         ),
     ] = None,
     env_file: Annotated[

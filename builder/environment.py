@@ -82,9 +82,17 @@ def _write(bindings: Bindings, module: Module, node: ast.AST) -> Write | None:
     match node:
         case ast.Assign(targets=[ast.Subscript(value=target, slice=ast.Constant(value=str(name)))], value=value):
             keeps = False
-        case ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
+        case (
+            ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
+                )
+            )
+            | ast.Assign(
+                targets=[ast.Name()],
+                value=ast.Call(
+                    func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
+                ),
             )
         ):
             keeps = True

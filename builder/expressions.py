@@ -145,7 +145,8 @@ class Expressions(Surgeon):
 
     def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
         """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
-        if not any(self.is_read(child) for child in ast.walk(node) if isinstance(child, ast.Call | ast.Subscript)):
+        inside = [child for child in ast.walk(node) if isinstance(child, (ast.Call, ast.Subscript))]
+        if not any(map(self.is_read, inside)) or any(map(self.is_setdefault, inside)):
             return False
         decided, value = self.decide(node)
         if decided and _is_literal(value):
@@ -212,7 +213,7 @@ class Expressions(Surgeon):
         self.rewrite.expressions[node] = ast.parse(text, mode="eval").body
         self.rewrite.needs.append((self.index, Outside("argparse", "argparse", None)))
 
-    def is_setdefault(self, node: ast.Call) -> bool:
+    def is_setdefault(self, node: ast.expr) -> bool:
         """Whether a call is `os.environ.setdefault("NAME", value)`."""
         match node:
             case ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _]):
@@ -220,7 +221,10 @@ class Expressions(Surgeon):
         return False
 
     def set_variable(self, statement: ast.stmt, node: ast.Call) -> None:
-        """`os.environ.setdefault("X", value)` sets what it would have left: nothing outside decides any more."""
+        """`os.environ.setdefault("X", value)` sets what it would have left: nothing outside decides any more.
+
+        `NAME = os.environ.setdefault(...)` becomes an assignment to both.
+        """
         source, (name, value) = self.source, node.args
         assert isinstance(node.func, ast.Attribute)
         assert isinstance(name, ast.Constant)
@@ -232,19 +236,20 @@ class Expressions(Surgeon):
         low, high = source.start(value), source.end(value)
         owner = node.func.value
         target = ast.Subscript(owner, name, ast.Store())
+        before = statement.targets if isinstance(statement, ast.Assign) else []
         prefix = (Span(start, source.end(owner)), f"[{self.text[source.start(name) : source.end(name)]}] = ")
         self.rewrite.kill(source.end(owner), low)
         if given is None:
             self.edit(start, end, *prefix, Span(low, high))
             self.rewrite.kill(high, end)
             self.expression(value, node)
-            self.rewrite.statements[statement] = [ast.Assign([target], value, lineno=node.lineno)]
+            self.rewrite.statements[statement] = [ast.Assign([*before, target], value, lineno=node.lineno)]
             return
         written = strings.literal(given)
         assert written is not None
         self.edit(start, end, *prefix, written)
         self.rewrite.kill(low, end)
-        self.rewrite.statements[statement] = [ast.Assign([target], ast.Constant(given), lineno=node.lineno)]
+        self.rewrite.statements[statement] = [ast.Assign([*before, target], ast.Constant(given), lineno=node.lineno)]
 
     def field(self, node: ast.Attribute, parent: ast.AST | None) -> None:
         """`config.width` becomes its value."""

@@ -365,7 +365,7 @@ class Facts:
                 if default is None:
                     raise UnknownValueError(node, "the arguments do not fit")
                 value = function.evaluator.evaluate(default)
-                if not values.is_constant(value):
+                if isinstance(value, values.MUTABLE):
                     raise UnknownValueError(default, "a default that may change is not evaluated")
                 variables[one.arg] = value
         return variables
@@ -648,8 +648,8 @@ class Code(values.Frame):
 
     def method(self, node: ast.Attribute, owner: Any) -> Callable[..., Any] | None:
         """Methods of the environment and of plain values."""
-        if owner is ENVIRON and node.attr == "get":
-            return self.getter(node)
+        if owner is ENVIRON and node.attr in ("get", "setdefault"):
+            return self.getter(node)  # that it also sets the variable is for the statement around to keep
         return super().method(node, owner)
 
     def getter(self, node: ast.AST) -> Callable[..., Any]:

@@ -338,10 +338,10 @@ def _is_write(node: ast.AST, occurrence: Occurrence) -> bool:
     match node:
         case ast.Assign(targets=[ast.Subscript(value=value, slice=ast.Constant(value=str()))]):
             return _ends_at(value, occurrence)
-        case ast.Expr(
-            value=ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _])
-        ):
-            return _ends_at(func, occurrence)
+        case ast.Expr(value=ast.Call() as call) | ast.Assign(targets=[ast.Name()], value=ast.Call() as call):
+            match call:
+                case ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _]):
+                    return _ends_at(func, occurrence)
     return False
 
 

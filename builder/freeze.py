@@ -266,7 +266,9 @@ class _Freezer(Expressions):
             case ast.Match():
                 if self.cases(node) == []:
                     self.rewrite.kill(self.source.start(node), self.source.end(node))
-            case ast.Expr(value=ast.Call() as call) if self.is_setdefault(call):
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(targets=[ast.Name()], value=ast.Call() as call) if (
+                self.is_setdefault(call)
+            ):
                 self.set_variable(node, call)
             case _:
                 self.children(node)
