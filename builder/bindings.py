@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from builder.errors import Problem
 from builder.scan import External, Import, InPackage, Member, Module, Program, Target
 from builder.scopes import Occurrence
+from builder.source import BLOCKS, all_statements
 
 
 @dataclass(frozen=True, order=True)
@@ -72,6 +73,7 @@ class Bindings:
         self._declared: dict[str, list[str] | None] = {}
         self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
+        self._certain: dict[Import, bool] = {}
         self.problems: list[Problem] = []
         for module in program.modules.values():
             for found in module.imports:
@@ -233,7 +235,7 @@ class Bindings:
         else:
             bound = home.bound[occurrence.name]
             found = self.import_of(bound[0]) if len(bound) == 1 and home.kind == "function" else None
-            if found is None or isinstance(found.target, External):
+            if found is None or isinstance(found.target, External) or not self.is_certain(module, found):
                 return None
             meaning = self.target(found.target, occurrence.name)
             if isinstance(meaning, Variable) and self.changes(meaning):
@@ -245,6 +247,21 @@ class Bindings:
             meaning = self.member(meaning.module, occurrence.attributes[used].attr)
             used += 1
         return Reference(meaning, used)
+
+    def is_certain(self, module: Module, found: Import) -> bool:
+        """Whether an import in a function has run wherever the function uses its name: all uses are behind it, in its
+        own block.
+        """
+        if found not in self._certain:
+            block = _block_of(found.scope.node, found.statement)
+            first, last = module.source.end(found.statement), module.source.end(block[-1]) if block else 0
+            home = module.by_node[found.alias].home()
+            self._certain[found] = all(
+                first <= occurrence.start < last
+                for occurrence in module.by_part[found.part]
+                if occurrence.name == found.bound and occurrence.kind != "import" and occurrence.home() is home
+            )
+        return self._certain[found]
 
     def is_looked_through(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether an import inside a function needs no variable: each use of the name reaches what it stands for."""
@@ -272,3 +289,13 @@ def _declared(module: Module) -> list[str] | None:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=items) | ast.Tuple(elts=items)):
                 return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
     return None
+
+
+def _block_of(node: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
+    """The list of statements in which a statement stands, anywhere inside a function."""
+    for holder in (node, *all_statements(node)):
+        for name in BLOCKS:
+            block = getattr(holder, name, None)
+            if isinstance(block, list) and statement in block:
+                return block
+    return []

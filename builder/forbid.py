@@ -262,6 +262,11 @@ class _Part:
             if dead and not self.is_looked_through(item.statement):
                 continue
             start = self.module.source.start(item.statement)
+            entry = self.shaker.program.entry
+            if entry.name in item.runs and not item.typing and self.module is not entry:
+                message = f"imports {entry.name}, which as the main program has another name: Python would run it twice"
+                remedy = "move what both need into a module of its own"
+                found.append(self.module.problem(start, "BLD014", message, remedy))
             outside = item.target.module if isinstance(item.target, External) else None
             missing = lacks(self.settings, item.target.path) if isinstance(item.target, External) else ""
             if item.caught and missing:

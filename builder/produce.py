@@ -93,6 +93,13 @@ def _build(request: Request) -> Build:
     settings = _settings(request)
     given, problems = gather(settings, request.config, request.env_file, request.launch, list(request.sets))
     program = scan(settings)
+    try:
+        return _flatten(settings, program, config_file, sets)
+    except BuildError as error:
+        raise BuildError([*program.problems, *error.problems]) from error
+
+
+def _flatten(settings: Settings, program: Program, config_file: Path | None, sets: list[str]) -> Build:
     failing = replace_failing(program)
     config = resolve(program, given, problems)
     command = launch_command(settings, config) if given.launch is None else check_command(settings, given.launch)
@@ -185,7 +192,9 @@ def _constant(facts: Facts, given: Given, name: str, variable: Variable) -> Any:
 def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
     """Raise BuildError for all that kept code does and may not do, imports that the machine lacks included."""
     settings = program.settings
-    problems: list[Problem] = shaker.problems + forbidden(linker, shaker, bindings, settings, kept.parts)
+    problems: list[Problem] = (
+        program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, kept.parts)
+    )
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""

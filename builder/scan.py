@@ -125,6 +125,7 @@ class Program:
     settings: Settings
     modules: dict[str, Module]
     entry: Module
+    problems: list[Problem] = field(default_factory=list)  # imports that are not found; told with all that is wrong
 
 
 def scan(settings: Settings) -> Program:
@@ -142,6 +143,7 @@ class _Scanner:
 
     def run(self) -> Program:
         waiting = [self.settings.entry]
+        unread = False
         if self.settings.config:
             waiting.append(self.settings.config[0])
         while waiting:
@@ -152,11 +154,12 @@ class _Scanner:
                 module = self.modules[name] = self.read(name)
             except BuildError as error:
                 self.problems += error.problems
+                unread = True
                 continue
             waiting += [run for found in module.imports for run in found.runs]
-        if self.problems:
+        if unread:
             raise BuildError(self.problems)
-        return Program(self.settings, self.modules, self.modules[self.settings.entry])
+        return Program(self.settings, self.modules, self.modules[self.settings.entry], self.problems)
 
     # Files
 

@@ -10,7 +10,7 @@ from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.errors import Problem
 from builder.link import Linker, is_main_block
-from builder.scan import External, Import, Module, Part, Program
+from builder.scan import External, Import, Member, Module, Part, Program
 from builder.versions import STANDARD
 
 
@@ -64,6 +64,7 @@ class Shaker:
         kept = Kept(parts)
         self.outside(kept)
         self.check_order(parts)
+        self.check_submodules()
         return kept
 
     def hooks(self) -> None:
@@ -223,7 +224,7 @@ class Shaker:
                     and self.bindings.variable(part.module, found.bound) == meaning
                 ):
                     kept.outside.setdefault(meaning, []).append(found)
-                elif self.acts(part, found):
+                elif not found.typing and self.acts(part, found):
                     kept.bare.append(found)
 
     def acts(self, part: Part, found: Import) -> bool:
@@ -272,21 +273,51 @@ class Shaker:
         """Every name that a part needs while it runs must be bound by then: else the package itself imports in a
         circle.
         """
+        remedy = "move the definition, so that neither module needs the other while it is imported"
         bound: set[Variable] = set()
-        for part in parts:
+        kept = set(parts)
+        for part in self.linker.order:
             for occurrence in self.linker.live(part):
                 if occurrence.kind in ("store", "definition", "import") and occurrence.home() is part.module.scope:
                     bound.add(Variable(part.module.name, occurrence.name))
             for name, imports in self.bindings.star_copies(part.module).items():
                 if any(found.part == part.index for found in imports):
                     bound.add(Variable(part.module.name, name))
+            for found in part.imports:
+                if found.direct and not found.typing and isinstance(found.target, Member):
+                    asked = Variable(found.target.module, found.target.name)
+                    home = self.program.modules[asked.module]
+                    if (
+                        asked not in bound
+                        and asked.name in home.scope.bound
+                        and f"{home.name}.{asked.name}" not in (self.program.modules)
+                    ):
+                        message = f"`{asked.name}` is imported from {asked.module} while that is still being imported"
+                        start = part.module.source.start(found.statement)
+                        self.problems.append(part.module.problem(start, "BLD017", message, remedy))
+            if part not in kept:
+                continue
             for variable, occurrence in self.linker.links(part).immediate.items():
                 if variable not in bound and variable.module != part.module.name:
                     message = (
                         f"`{variable.name}` of {variable.module} is used here while that module is still being imported"
                     )
-                    remedy = "move the definition, so that neither module needs the other while it is imported"
                     self.problems.append(part.module.problem(occurrence.start, "BLD017", message, remedy))
+
+    def check_submodules(self) -> None:
+        """A package's variable with the name of one of its modules: Python replaces it when that module is imported."""
+        for package in self.program.modules.values():
+            if not package.is_package or package.name not in self.linker.started:
+                continue
+            for name, occurrences in package.scope.bound.items():
+                module = f"{package.name}.{name}"
+                if module not in self.linker.started:
+                    continue
+                first = min(occurrence.part for occurrence in occurrences)
+                if not any(found.part <= first and module in found.runs for found in package.imports):
+                    message = f"`{name}` is a variable of {package.name} until the module {module} is imported"
+                    remedy = "rename one of the two"
+                    self.problems.append(package.problem(occurrences[0].start, "BLD033", message, remedy))
 
 
 def _is_action(node: ast.stmt) -> bool:

@@ -90,6 +90,9 @@ class Source:
 
     def parse(self, target: str) -> ast.Module:
         """The syntax tree; a syntax error is a build error with its line. `target` is the contest's Python."""
+        if "\0" in self.text:
+            line = self.line(self.text.index("\0"))
+            raise refuse("BLD001", self.name, line, "not Python: a NUL byte", "remove the NUL bytes")
         try:
             return nesting.parse(self.text)
         except nesting.TooDeepError as error:
@@ -100,8 +103,6 @@ class Source:
                 running = f"{sys.version_info[0]}.{sys.version_info[1]}"
                 remedy += f"; if Python {running} is too old for it, run the builder under the contest's {target}"
             raise refuse("BLD001", self.name, error.lineno or 1, message, remedy) from error
-        except ValueError as error:
-            raise refuse("BLD001", self.name, 1, f"not Python: {error}", "remove the NUL bytes") from error
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a 1-based line and a UTF-8 byte column."""
