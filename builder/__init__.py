@@ -13,6 +13,7 @@ The phases, each a module, in the order in which data moves:
     names      final names, decided last
     fields     annotations of dataclass fields, which may not be strings
     emit       the text, printed from source under edits   (edits, strings)
+    strip      the text without comments, where that is asked for   (licences)
     verify     the proof: the text parsed again and compared with the sources under the same decisions
 
 Decisions are kept twice, as text edits and on the syntax tree (`rewrite`): the printer uses the first, the proof the

@@ -74,6 +74,9 @@ def produce_command(
             help="Contest profile; default: the settings' own, without settings `embedded`.",
         ),
     ] = None,
+    strip_comments: Annotated[
+        bool, typer.Option("--strip-comments", help="Leave comments out; docstrings and licences stay.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to."),
@@ -107,6 +110,7 @@ def produce_command(
         launch=launch,
         sets=tuple(set_ or ()),
         contest=contest,
+        strip_comments=strip_comments,
     )
     made = build(request)
     for warning in made.warnings:
@@ -196,6 +200,8 @@ def _show(build: Build, output: Path) -> None:
         console.print(table)
     share = 100 * build.size / build.size_limit
     size = f"{output / 'train.py'}: {build.size:,} bytes, {share:.1f} % of the contest's {build.size_limit:,}"
+    if build.saved:
+        size += f"; comments stripped: {build.saved:,} bytes less"
     for text in (size, f"launch: {build.launch}"):
         console.print(text, soft_wrap=True, markup=False)
 

@@ -10,7 +10,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
-from builder import hints
+from builder import hints, licences
 from builder.bindings import Outside, Variable
 from builder.edits import Edit, Line, Quote, Renderer
 from builder.names import Names
@@ -31,6 +31,7 @@ class Output:
     lines: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     ranges: dict[Part, tuple[int, int]] = field(default_factory=dict)  # lines (0-based, end excluded) of each part
+    header: set[int] = field(default_factory=set)  # comment lines (0-based) that stay: licences, origins of sections
 
     def add(self, text: str, place: Place = None) -> None:
         """Append one line."""
@@ -74,12 +75,14 @@ class _Printer:
         self.rewrites = rewrites
         self.shaker = shaker
         self.written = written
+        self.licence_lines: dict[Module, frozenset[int]] = {}
         self.out = Output()
         self.renderers: dict[str, Renderer] = {}
         self.late = shaker.late_imports(kept)
 
     def run(self, facts: list[str]) -> Output:
         self.docstring(facts)
+        self.licences()
         future, quoted = hints.mode(self.kept.parts, bool(self.written))
         if future:
             self.out.add("")
@@ -98,6 +101,21 @@ class _Printer:
         lines = ('"""' + text + "\n" + '"""').split("\n")
         for line in lines:
             self.out.add(line.rstrip())
+
+    def licences(self) -> None:
+        """The licences of the code in the file, each with the files that carry it."""
+        kept = dict.fromkeys(part.module for part in self.kept.parts)
+        for module, files in licences.carriers(self.program, kept):
+            self.out.add("")
+            for text in textwrap.wrap(", ".join(files) + ":", WIDTH - 2, break_on_hyphens=False):
+                self.comment(f"# {text}", None)
+            for text, line in licences.licence(module):
+                self.comment(text, (module.source.name, line))
+
+    def comment(self, text: str, place: Place) -> None:
+        """A comment that also stays where all others go."""
+        self.out.header.add(len(self.out.lines))
+        self.out.add(text, place)
 
     # Imports
 
@@ -195,14 +213,21 @@ class _Printer:
     def header(self, module: Module, again: bool) -> None:
         self.out.add("")
         self.out.add("")
-        self.out.add(f"# ==== {module.source.name}{' (continued)' if again else ''} ====", (module.source.name, 1))
-        if not again:
-            for number in _licence(module):
-                self.out.add(module.source.line_text(number), (module.source.name, number))
+        origin = f"# ==== {module.source.name}{' (continued)' if again else ''} ===="
+        self.comment(origin, (module.source.name, 1))
+        if again:
+            return
+        for number in _top_comment(module):
+            self.out.add(module.source.line_text(number), (module.source.name, number))
         docstring = ast.get_docstring(module.tree)
-        if docstring and module is not self.program.entry and not again:
-            for i, line in enumerate(docstring.split("\n")):
-                self.out.add(f"# {line}".rstrip(), (module.source.name, module.tree.body[0].lineno + i))
+        if docstring and module is not self.program.entry:
+            first, (begin, end) = module.tree.body[0].lineno, licences.docstring_lines(module)
+            lines = list(enumerate(docstring.split("\n")))
+            if begin < end:
+                begin -= bool(begin)  # and the blank line above
+                lines = [*lines[:begin], *(lines[end:] if begin else lines[end + 1 :])]
+            for i, line in lines:
+                self.out.add(f"# {line}".rstrip(), (module.source.name, first + i))
 
     def late_import(self, found: Import) -> None:
         """An import that must not run before the statements above it."""
@@ -227,12 +252,12 @@ class _Printer:
         comments = head.split("\n")[:-1] if head else []
         line = source.line(part.head)
         places: list[Place] = [(name, line + i) for i in range(len(comments))]
-        shown = _licence(part.module) if line == 1 else []
-        while comments and (
-            (fresh and not comments[0].strip())
-            or (line == 1 and SKIPPED_COMMENT.match(comments[0]))
-            or places[0] in [(name, i) for i in shown]
-        ):
+        if part.module not in self.licence_lines:
+            self.licence_lines[part.module] = licences.comment_lines(part.module)
+        shown = {*(_top_comment(part.module) if line == 1 else []), *self.licence_lines[part.module]}
+        left = [i for i in range(len(comments)) if line + i not in shown]
+        comments, places = [comments[i] for i in left], [places[i] for i in left]
+        while comments and ((fresh and not comments[0].strip()) or (line == 1 and SKIPPED_COMMENT.match(comments[0]))):
             comments.pop(0)
             places.pop(0)
         if fresh:
@@ -287,8 +312,10 @@ class _Printer:
                         rewrite.quoted.add(node)
 
 
-def _licence(module: Module) -> list[int]:
-    """Lines of the comment block at the very top of a file, when it belongs to the file and not to a statement."""
+def _top_comment(module: Module) -> list[int]:
+    """Lines of the comment block at the very top of a file, when it belongs to the file and not to a statement; no
+    licence.
+    """
     source = module.source
     line = 1
     while line <= source.lines and source.line_text(line).startswith("#"):
@@ -297,7 +324,8 @@ def _licence(module: Module) -> list[int]:
     at_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and first.lineno == line
     if line <= source.lines and source.line_text(line).strip() and not at_docstring:
         return []
-    return [i for i in range(1, line) if not SKIPPED_COMMENT.match(source.line_text(i))]
+    licence = licences.comment_lines(module)
+    return [i for i in range(1, line) if i not in licence and not SKIPPED_COMMENT.match(source.line_text(i))]
 
 
 def _tidy(lines: list[Line]) -> list[Line]:

@@ -34,6 +34,7 @@ from builder.options import find as find_options
 from builder.scan import Program, scan
 from builder.settings import Settings, read_settings, settings_of
 from builder.shake import Kept, Shaker
+from builder.strip import strip
 from builder.values import RaisedError, UnknownValueError
 from builder.verify import verify
 
@@ -51,6 +52,7 @@ class Request:
     launch: str | None = None
     sets: tuple[str, ...] = ()
     contest: str | None = None
+    strip_comments: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,18 @@ class Build:
     size: int
     size_limit: int
     warnings: list[str]
+    saved: int = 0  # bytes of comments that are not in train.py
 
 
 def produce(
-    settings_file: Path, config_file: Path | None = None, sets: list[str] | None = None, contest: str | None = None
+    settings_file: Path,
+    config_file: Path | None = None,
+    sets: list[str] | None = None,
+    contest: str | None = None,
+    strip_comments: bool = False,
 ) -> Build:
     """Build by a settings file: `build` with these parts of a request."""
-    return build(Request(settings=settings_file, config=config_file, sets=tuple(sets or ()), contest=contest))
+    return build(Request(settings_file, None, config_file, None, None, tuple(sets or ()), contest, strip_comments))
 
 
 def build(request: Request) -> Build:
@@ -126,6 +133,9 @@ def _flatten(settings: Settings, program: Program, config_file: Path | None, set
     written = write_fields(bindings, linker, shaker, kept, rewrites)
     shown = _facts(program, knobs, request.config, command, kept)
     output = emit(program, kept, names, rewrites, shaker, shown, written)
+    commented = len(output.text.encode())
+    if request.strip_comments:
+        output = strip(output)
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, knobs, request, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]
@@ -136,7 +146,7 @@ def _flatten(settings: Settings, program: Program, config_file: Path | None, set
             for name in missing
         ]
     size, limit = len(files["train.py"]), settings.profile.files.size_limit_bytes
-    return Build(files, knobs, counted, command, size, limit, told)
+    return Build(files, knobs, counted, command, size, limit, told, commented - size)
 
 
 def _variables_of(command: str, settings: Settings) -> dict[str, str]:

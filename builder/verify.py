@@ -14,6 +14,7 @@ from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
 from builder.scan import Part
 from builder.source import Source, all_statements
+from builder.strip import strip
 from builder.versions import ADDED
 from scorer.contest import Profile
 
@@ -150,9 +151,12 @@ class _Proof:
         size, limit = len(self.output.text.encode()), self.profile.files.size_limit_bytes
         if size >= limit:
             message = f"{size:,} bytes; the contest refuses {limit:,} or more"
-            self.problems.append(
-                Problem("train.py", 0, "BLD044", message, "take code that is not needed out of the recipe")
-            )
+            remedy = "take code that is not needed out of the recipe"
+            without = len(strip(self.output).text.encode())
+            if without < size:
+                enough = "" if without < limit else ", which is still too many"
+                remedy = f"--strip-comments would leave {without:,} bytes{enough}; or {remedy}"
+            self.problems.append(Problem("train.py", 0, "BLD044", message, remedy))
 
 
 def _is_written_by_builder(node: ast.stmt) -> bool:

@@ -3,6 +3,7 @@
     input/            what is built: a package with its entry `pkg/train.py`, or a script `train.py` and its siblings
     config.yaml       knob values; set.txt: `--set` arguments, one a line
     build.yaml        build settings; the usual ones (see `prepare`) when absent
+    strip-comments.txt  when it is there, comments are stripped
     contest.yaml      changes to the contest of builder_cases/contest.yaml
     not-run.txt       why the programs are not run
     expected/         train.py, or error.txt; and warnings.txt, launch-command.txt where they matter
@@ -81,7 +82,8 @@ def build(case: Path, room: Path) -> Build:
     settings = prepare(case, room)
     config = room / "config.yaml"
     sets = (case / "set.txt").read_text(encoding="utf-8").split("\n")[:-1] if (case / "set.txt").exists() else []
-    return produce(settings, config if config.exists() else None, sets)
+    strip = (case / "strip-comments.txt").exists()
+    return produce(settings, config if config.exists() else None, sets, strip_comments=strip)
 
 
 def run(arguments: list[str], directory: Path) -> str:

@@ -5,9 +5,11 @@ Launch: torchrun --standalone train.py
 Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 """
 
+# pkg/a.py:
+# Licence: ours.
+
 
 # ==== pkg/a.py ====
-# Licence: ours.
 # About a.
 #
 # At length.

@@ -1,0 +1,1 @@
+# Copyright of what is not used.
