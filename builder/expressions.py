@@ -22,6 +22,7 @@ from builder.surgery import Surgeon
 from builder.values import Run
 
 HOW = "read its fields, or pass it to a parameter annotated with the config class; nothing else can be frozen"
+WIDTH = 120
 TIGHT = (ast.BinOp, ast.UnaryOp, ast.Await)
 
 
@@ -114,7 +115,7 @@ class Expressions(Surgeon):
             case ast.BoolOp():
                 self.boolean(node, parent)
             case ast.IfExp():
-                self.conditional(node)
+                self.conditional(node, parent)
             case ast.NamedExpr():
                 self.expression(node.value, node)
             case ast.JoinedStr():
@@ -208,6 +209,10 @@ class Expressions(Surgeon):
             return
         text = f"argparse.Namespace({', '.join(fields)})"
         start, end = self.source.start(node), self.source.end(node)
+        if start - self.source.line_start(start) + len(text) > WIDTH:
+            line = self.text[self.source.line_start(start) : start]
+            indent = line[: len(line) - len(line.lstrip())]
+            text = "argparse.Namespace(\n" + "".join(f"{indent}    {field},\n" for field in fields) + f"{indent})"
         self.edit(start, end, text)
         self.rewrite.kill(start, end)
         self.rewrite.expressions[node] = ast.parse(text, mode="eval").body
@@ -436,7 +441,7 @@ class Expressions(Surgeon):
             self.edit(spans[kept[-1]][1], high)
             self.rewrite.kill(spans[kept[-1]][1], high)
 
-    def conditional(self, node: ast.IfExp) -> None:
+    def conditional(self, node: ast.IfExp, parent: ast.AST | None) -> None:
         """`a if config.flag else b` becomes one of the two."""
         decided, value = self.decide(node.test)
         if not decided:
@@ -447,7 +452,13 @@ class Expressions(Surgeon):
         source = self.source
         chosen = node.body if value else node.orelse
         start, end = source.start(node), source.end(node)
+        whole, plain = self.decide(node)
+        if isinstance(parent, ast.FormattedValue) and whole and isinstance(plain, values.PLAIN):
+            self.literal(node, plain, parent)
+            return
         low, high = source.grow(source.start(chosen), source.end(chosen), start, end)
+        if isinstance(parent, (ast.BinOp, ast.Compare)) and isinstance(chosen, (ast.Constant, ast.Name, ast.Call)):
+            start, end = source.grow(start, end, source.start(parent), source.end(parent))  # needs no parentheses now
         self.edit(start, end, Span(low, high))
         self.rewrite.kill(start, low)
         self.rewrite.kill(high, end)

@@ -28,6 +28,15 @@ from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MACHINE = "the contest's machine"
+# Decorators that hand arguments on as they are.
+PASSING = (
+    "torch.compile",
+    "torch.compiler.disable",
+    "torch.distributed.elastic.multiprocessing.errors.record",
+    "torch.enable_grad",
+    "torch.inference_mode",
+    "torch.no_grad",
+)
 CACHES = ("functools.cache", "functools.lru_cache")
 
 
@@ -270,7 +279,11 @@ class Facts:
 
     def _parameter(self, module: Module, scope: Scope, name: str) -> Constant | None:
         function = scope.node
-        if not isinstance(function, FunctionNode) or scope.parent is not module.scope or function.decorator_list:
+        if not isinstance(function, FunctionNode) or scope.parent is not module.scope:
+            return None
+        code = self.evaluator(module)
+        called = [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+        if any(code.path(one) not in PASSING for one in called):
             return None
         variable = Variable(module.name, function.name)
         if self.bindings.definition(variable) is not function:
@@ -401,6 +414,19 @@ class Facts:
         if not isinstance(value, str):
             raise unknown
         return value
+
+    def outcome(self, module: Module, test: ast.expr) -> bool | None:
+        """What knobs decide a test to be; None where they do not."""
+        if test in self.decisions:
+            value, knobs = self.decisions[test]
+            return value if knobs else None
+        run = Run()
+        try:
+            code = self.evaluator(module, run)
+            value = code.truth(test, code.evaluate(test))
+        except (UnknownValueError, RaisedError):
+            return None
+        return value if run.used else None
 
     def is_parser(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether a name holds a parser of the command line."""

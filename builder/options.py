@@ -83,6 +83,7 @@ class _Tracer:
         self.namespace = options.parsed.namespace
         self.flow: Flow = options.parsed.flow
         self.waiting: list[tuple[Module, Scope, str]] = []
+        self.outcomes: dict[ast.expr, bool | None] = {}
 
     def run(self) -> None:
         parsed = self.options.parsed
@@ -144,9 +145,34 @@ class _Tracer:
         if self.options.stays is None:
             self.options.stays = self.facts.place(module, node)
 
+    def is_dead(self, module: Module, node: ast.AST) -> bool:
+        """Whether a place is in a branch that knobs decide against."""
+        parents = self.facts.parents(module)
+        while (around := parents.get(node)) is not None:
+            if isinstance(around, (ast.If, ast.IfExp)) and node is not around.test:
+                outcome = self.decided(module, around.test)
+                body = around.body if isinstance(around.body, list) else [around.body]
+                if outcome is not None and outcome is not (node in body):
+                    return True
+            elif isinstance(around, ast.BoolOp):
+                stops = isinstance(around.op, ast.Or)
+                before = around.values[: around.values.index(node)]  # type: ignore[arg-type]  # an operand
+                if any(self.decided(module, operand) is stops for operand in before):
+                    return True
+            node = around
+        return False
+
+    def decided(self, module: Module, test: ast.expr) -> bool | None:
+        """What knobs decide a test to be; None where they do not."""
+        if test not in self.outcomes:
+            self.outcomes[test] = self.facts.outcome(module, test)
+        return self.outcomes[test]
+
     def use(self, module: Module, occurrence: Occurrence) -> None:
         """Judge one read of a name that holds the options."""
         node: ast.AST = occurrence.node
+        if self.is_dead(module, node):
+            return
         if occurrence.attributes:
             reference = self.facts.bindings.of(module, occurrence)
             used = reference.attributes if reference else 0

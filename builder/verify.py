@@ -309,7 +309,7 @@ def _merged(values: list[ast.expr]) -> ast.expr:
     for value in values:
         if isinstance(value, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
             merged[-1] = ast.Constant(str(merged[-1].value) + str(value.value))
-        else:
+        elif not isinstance(value, ast.Constant) or value.value != "":
             merged.append(value)
     if not merged or all(isinstance(value, ast.Constant) for value in merged):
         return ast.Constant("".join(str(value.value) for value in merged if isinstance(value, ast.Constant)))
