@@ -101,12 +101,12 @@ def _build(request: Request) -> Build:
     given, problems = gather(settings, request.config, request.env_file, request.launch, list(request.sets))
     program = scan(settings)
     try:
-        return _flatten(settings, program, config_file, sets)
+        return _flatten(settings, program, request, given, problems)
     except BuildError as error:
         raise BuildError([*program.problems, *error.problems]) from error
 
 
-def _flatten(settings: Settings, program: Program, config_file: Path | None, sets: list[str]) -> Build:
+def _flatten(settings: Settings, program: Program, request: Request, given: Given, problems: list[Problem]) -> Build:
     failing = replace_failing(program)
     config = resolve(program, given, problems)
     command = launch_command(settings, config) if given.launch is None else check_command(settings, given.launch)
