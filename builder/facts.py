@@ -37,6 +37,8 @@ PASSING = (
     "torch.inference_mode",
     "torch.no_grad",
 )
+READERS = frozenset({"all", "any", "dict", "enumerate", "len", "list", "max", "min", "print", "repr", "set", "sorted"})
+READERS |= {"str", "sum", "tuple", "zip"}
 CACHES = ("functools.cache", "functools.lru_cache")
 
 
@@ -125,6 +127,13 @@ class Facts:
         self._functions: dict[ast.AST, Flow] = {}
         self._parameters: dict[tuple[Scope, str], Constant | None] = {}
         self._uses: dict[Variable, list[tuple[Module, Occurrence]]] | None = None
+        self._attributes: dict[str, bool] = {}
+        self.instances_stay = not any(
+            isinstance(node, ast.Attribute) and node.attr in ("__setattr__", "__delattr__")
+            for module in program.modules.values()
+            if "attr__" in module.source.text
+            for node in ast.walk(module.tree)
+        )
         self._calls: dict[str, dict[ast.AST, ast.AST]] = {}
 
     def evaluator(self, module: Module, run: Run | None = None) -> Code:
@@ -184,7 +193,12 @@ class Facts:
             return occurrence.kind in ("import", "type_load") or not occurrence.scope.deferred
         if not occurrence.scope.deferred and occurrence.home() is module.scope:
             return True
-        node: ast.AST = occurrence.node
+        return self.is_only_read(module, occurrence.node)
+
+    def is_only_read(self, module: Module, node: ast.AST) -> bool:
+        """Whether the code around an expression that gives a container leaves the container as it is, and keeps none of
+        it.
+        """
         around = self.parents(module).get(node)
         match around:
             case ast.Attribute(attr=name):
@@ -193,13 +207,26 @@ class Facts:
                 return name in reading and isinstance(call, ast.Call) and call.func is around
             case ast.Subscript(ctx=ast.Load(), value=value):
                 return value is node and not isinstance(self.parents(module).get(around), ast.Attribute)
-            case ast.Compare() | ast.For() | ast.comprehension() | ast.Starred():
+            case ast.Compare() | ast.For() | ast.comprehension() | ast.Starred() | ast.FormattedValue():
                 return True
-            case ast.Call(func=ast.Name(id="len" | "sorted" | "tuple" | "list" | "set" | "dict" | "min" | "max")):
+            case ast.Call(func=ast.Name(id=name)):
+                return name in READERS
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="json"), attr="dumps")):
                 return True
             case ast.keyword(arg="choices" | None):
                 return True
         return False
+
+    def is_only_read_attribute(self, name: str) -> bool:
+        """Whether nothing in the program changes or keeps a container that is an attribute of this name."""
+        if name not in self._attributes:
+            self._attributes[name] = all(
+                not isinstance(node.ctx, ast.Load) or self.is_only_read(module, node)
+                for module in self.program.modules.values()
+                for node in ast.walk(module.tree)
+                if isinstance(node, ast.Attribute) and node.attr == name
+            )
+        return self._attributes[name]
 
     def uses(self, variable: Variable) -> list[tuple[Module, Occurrence]]:
         """Every place that means a variable."""
@@ -375,7 +402,7 @@ class Facts:
         for one in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs):
             if one.arg not in variables:
                 default = default_of(node, one.arg)
-                if default is None:
+                if default is None or not function.evaluator.is_fixed(default):
                     raise UnknownValueError(node, "the arguments do not fit")
                 value = function.evaluator.evaluate(default)
                 if isinstance(value, values.MUTABLE):
@@ -504,6 +531,21 @@ class Code(values.Frame):
             raise UnknownValueError(node, "a module is no value")
         return self.meaning(node, reference.meaning)
 
+    def is_fixed(self, default: ast.expr) -> bool:
+        """Whether a default, evaluated when its function was made, has the same value at any later time."""
+        for child in ast.walk(default):
+            occurrence = self.module.by_node.get(child) if isinstance(child, ast.Name) else None
+            if occurrence is None:
+                continue
+            reference = self.facts.bindings.of(self.module, occurrence)
+            if occurrence.home() is not self.module.scope:
+                return False
+            if reference and isinstance(reference.meaning, Variable):
+                meaning = reference.meaning
+                if len(self.facts.bindings.modules[meaning.module].scope.bound.get(meaning.name, ())) != 1:
+                    return False
+        return True
+
     def builtin(self, node: ast.Name, occurrence: Occurrence) -> Any:
         """A builtin function or exception as a value."""
         if self.facts.bindings.is_builtin(self.module, occurrence):
@@ -592,7 +634,9 @@ class Code(values.Frame):
             return
         self.context.use(*parsed.knobs)
         moves = node.attr in self.facts.stored and id(owner) not in self.facts.settled and self is not parsed.flow
-        if moves or vars(owner).get(node.attr) is UNKNOWN:
+        value = vars(owner).get(node.attr)
+        changes = isinstance(value, values.MUTABLE) and not self.facts.is_only_read_attribute(node.attr)
+        if moves or changes or value is UNKNOWN:
             raise UnknownValueError(node, f"the option `{node.attr}` is set elsewhere")
 
     def field(self, node: ast.Attribute, owner: Instance) -> Any:
@@ -734,7 +778,7 @@ class Code(values.Frame):
                     return getattr(owner, key, *default)
             case "hasattr", [argparse.Namespace() as owner, str(key)]:
                 return key in owner
-            case "vars", [argparse.Namespace() as owner]:
+            case "vars", [argparse.Namespace() as owner] if self.facts.is_only_read(self.module, node):
                 return dict(vars(owner))
             case "isinstance", [value, kind] if kind in (int, float, str, bool, list, tuple, dict):
                 if isinstance(value, (*values.PLAIN, list, tuple, dict)):
@@ -747,7 +791,11 @@ class Code(values.Frame):
         home = self.facts.program.modules[variable.module]
         outer = self.facts.evaluator(home, self.context)
         unknown = UnknownValueError(node, f"an instance of `{variable.name}` is not evaluated")
-        if not isinstance(definition, ast.ClassDef) or not _is_frozen(definition, outer):
+        if (
+            not isinstance(definition, ast.ClassDef)
+            or not _is_frozen(definition, outer)
+            or not self.facts.instances_stay
+        ):
             raise unknown
         fields: dict[str, Any] = {}
         check: ast.FunctionDef | None = None
@@ -760,7 +808,7 @@ class Code(values.Frame):
                         fields[field_name] = positional.pop(0)
                     elif field_name in named:
                         fields[field_name] = named.pop(field_name)
-                    elif value is not None:
+                    elif value is not None and outer.is_fixed(value):
                         fields[field_name] = outer.evaluate(value)
                     else:
                         raise unknown
@@ -855,6 +903,7 @@ class Flow(Code):
 
     def __init__(self, facts: Facts, module: Module, scope: Scope) -> None:
         super().__init__(facts, module, {}, Run(), scope)
+        self.scope: Scope = scope
         self.done = False
         self.knobs: dict[str, tuple[str, ...]] = {}
         self.deciding: list[str] = []  # knobs that decided the branches around
@@ -863,6 +912,15 @@ class Flow(Code):
         self.stores: dict[int, list[ast.stmt]] = {}  # namespace -> statements that set its fields
         self.followed: set[ast.AST] = set()  # statements that were evaluated whole
         self.parsers: set[str] = set()  # variables that hold parsers of the command line
+        self.shared = self._shared(facts)
+
+    def _shared(self, facts: Facts) -> frozenset[str]:
+        """Variables that functions inside bind too: at any time."""
+        scope = self.scope
+        if scope is self.module.scope:
+            names = (name for name in scope.bound if facts.bindings.changes(Variable(self.module.name, name)))
+            return frozenset(names)
+        return frozenset(name for name in scope.bound if facts.is_bound_inside(scope, name))
 
     def scope_body(self) -> list[ast.stmt]:
         """The statements that are followed."""
@@ -872,13 +930,15 @@ class Flow(Code):
 
     def final(self, name: str) -> Constant:
         """The only value that a variable ever has here; UNKNOWN where it may have had another."""
-        bound = [one for one in self.scope.bound.get(name, []) if one.node not in self.dead]  # type: ignore[union-attr]
+        bound = [one for one in self.scope.bound.get(name, []) if one.node not in self.dead]
         executed = [self.executed[one.node] for one in bound if one.node in self.executed]
         if len(bound) != 1 or len(executed) != 1 or self.variables.get(name, UNKNOWN) is UNKNOWN:
             return UNKNOWN, ()
         return self.variables[name], self.knobs.get(name, ())
 
     def _read_name(self, node: ast.Name) -> Any:
+        if node.id in self.shared:
+            raise UnknownValueError(node, f"`{node.id}` is bound by a function inside too")
         value = super()._read_name(node)
         if node.id in self.variables:
             self.context.use(*self.knobs.get(node.id, ()))
@@ -1045,7 +1105,7 @@ class Flow(Code):
             elif isinstance(child, ast.MatchMapping) and child.rest:
                 self.variables[child.rest] = UNKNOWN
         if calls:
-            shared = {name for child in self.scope.children for name in _mentioned(child)}  # type: ignore[union-attr]
+            shared = {name for child in self.scope.children for name in _mentioned(child)}
             touched += [self.variables.get(name) for name in shared]
         reached = {id(inner) for value in touched for inner in _reachable(value)}
         parsers = any(isinstance(value, argparse._ActionsContainer) for value in touched)
@@ -1063,8 +1123,14 @@ class Flow(Code):
     def forget_options(self, node: ast.AST, namespace: argparse.Namespace) -> None:
         """Make unknown which options code may set: those that some statement sets by name, or all."""
         everything = any(
-            (isinstance(child, ast.Name) and child.id in ("setattr", "vars", "delattr"))
+            (isinstance(child, ast.Name) and child.id in ("setattr", "delattr"))
             or (isinstance(child, ast.Attribute) and child.attr == "__dict__")
+            or (
+                isinstance(child, ast.Call)
+                and isinstance(child.func, ast.Name)
+                and child.func.id == "vars"
+                and not self.facts.is_only_read(self.module, child)
+            )
             for child in ast.walk(node)
         )
         for name in vars(namespace):

@@ -16,9 +16,7 @@ from builder.environment import Place
 from builder.facts import Facts, Flow, Parsed
 from builder.scan import Module
 from builder.scopes import Occurrence, Scope
-from builder.values import UNKNOWN
-
-CHANGES = frozenset({"update", "pop", "popitem", "setdefault", "clear"})
+from builder.values import MUTABLE, UNKNOWN
 
 
 @dataclass(eq=False)
@@ -207,7 +205,9 @@ class _Tracer:
     def member(self, module: Module, attribute: ast.Attribute) -> None:
         """A field is read, or set by a statement that was followed."""
         if isinstance(attribute.ctx, ast.Load):
-            if attribute.attr not in vars(self.namespace):
+            value = vars(self.namespace).get(attribute.attr, UNKNOWN)
+            changes = isinstance(value, MUTABLE) and not self.facts.is_only_read(module, attribute)
+            if value is UNKNOWN or changes:
                 self.stay(module, attribute)
         elif self.facts.parents(module).get(attribute) not in self.options.stores:
             self.stay(module, attribute)
@@ -244,11 +244,8 @@ class _Tracer:
         return self.facts.program.modules[reference.meaning.module], definition
 
     def table(self, module: Module, call: ast.Call) -> None:
-        """`vars(args)`: a table of its own is as good, unless somebody changes it."""
-        around = self.facts.parents(module).get(call)
-        changes = isinstance(around, ast.Attribute) and around.attr in CHANGES
-        stored = isinstance(around, ast.Subscript) and not isinstance(around.ctx, ast.Load)
-        if changes or stored or self.options.stores or isinstance(around, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+        """`vars(args)`: a table of its own is as good where it is only read."""
+        if not self.facts.is_only_read(module, call):
             self.stay(module, call)
 
 
