@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from builder.produce import Build, Request, build
 from parity_tests.hand_kept import HandKept, write
+from parity_tests.residue import LAUNCHER, residue
 
 SMALL, FULL = 14, 64
 # Every way of reading a knob is flipped by at least one of these; each is joined with knobs of the experiments.
@@ -59,7 +61,7 @@ CONTROLS = {
     "heads": ("FF_SMOOTHING", "0.2"),
     "half": ("FF_DATA_SEED", "6"),
 }
-LAUNCHER = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+HOSTILE = {"FF_DEPTH": "1", "FF_SEED": "9", "FF_ACT": "gelu", "FF_NO_VALUE_RESIDUAL": "1", "FF_TAG": "x", "FF_NORM": "?"}
 
 
 class Runner:
@@ -156,3 +158,50 @@ def test_files_run(parse: str, tmp_path: Path) -> None:
         assert results[control]["status"] == 0, results[control]["error"]
         assert outcome(results[first]) != outcome(results[control]), name
     assert len({results[first]["checkpoint"] for first, *_ in runs.values()}) == len(runs)
+
+
+def built(file: HandKept, settings: dict[str, str], directory: Path) -> Build:
+    """The artifact of a file under the settings of a launch string."""
+    directory.mkdir()
+    (directory / "train.py").write_text(file.text, encoding="utf-8")
+    return build(Request(entry=directory / "train.py", launch=file.launch(settings), contest="embedded"))
+
+
+def prove(file: HandKept, runs: dict[str, dict[str, str]], directory: Path) -> None:
+    """Build the file under all settings, run original and artifact, and compare them with each other."""
+    (directory / "built").mkdir()
+    (directory / "runs").mkdir()
+    runner, numbers = Runner(directory / "runs"), {}
+    for name, settings in runs.items():
+        made = built(file, settings, directory / "built" / name)
+        text = made.files["train.py"].decode()
+        assert residue(text) == [], name
+        assert made.launch == "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
+        assert len(text) * 3 <= len(file.text) * 2, f"{name}: {len(text)} of {len(file.text)}"
+        key, value = CONTROLS[name]
+        environ, argv = words(settings)
+        original = runner.add(file.text, environ, argv)
+        artifact = runner.add(text, {}, [], allowed=LAUNCHER)
+        hostile = runner.add(text, HOSTILE, ["--seed", "9", "--no-such-flag", "-h"], allowed=LAUNCHER)
+        control = runner.add(file.text, *words({**settings, key: value}))
+        loads = [runner.again(number, load=True) for number in (original, artifact)]
+        numbers[name] = (original, artifact, hostile, control, *loads)
+    results = runner.run()
+    for name, (original, artifact, hostile, control, *loads) in numbers.items():
+        assert results[original]["status"] == 0, f"{name}: {results[original]['error']}"
+        assert results[artifact]["status"] == 0, f"{name}: {results[artifact]['error']}"
+        assert outcome(results[artifact]) == outcome(results[original]), name
+        assert "| loss " in results[original]["stdout"]
+        assert outcome(results[hostile]) == outcome(results[original]), name
+        assert outcome(results[control]) != outcome(results[original]), name
+        assert results[control]["status"] == 0, results[control]["error"]
+        assert set(results[artifact]["reads"]) <= {"RANK", "LOCAL_RANK", "WORLD_SIZE"}
+        assert any(read.startswith("FF_") for read in results[original]["reads"])
+        assert results[loads[0]]["logits"] == results[loads[1]]["logits"], name
+
+
+@pytest.mark.parametrize("parse", ["function", "module"])
+def test_artifact_trains_as_the_file(parse: str, tmp_path: Path) -> None:
+    """No variable and no flag is read any more; losses, all that is printed, checkpoint and logits are the same."""
+    file = file_of(parse)
+    prove(file, {name: some_settings(file, name) for name in SETTINGS}, tmp_path)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,7 +69,7 @@ class HandKept:
 
     def launch(self, settings: dict[str, str], processes: int = 1) -> str:
         """The launch string of one run. Settings: variables by name, flags with their dashes; "" for a bare flag."""
-        variables = [f"{name}={value}" for name, value in settings.items() if not name.startswith("-")]
+        variables = [f"{name}={shlex.quote(value)}" for name, value in settings.items() if not name.startswith("-")]
         flags = [f"{name} {value}".strip() for name, value in settings.items() if name.startswith("-")]
         launcher = f"torchrun --standalone --nproc_per_node={processes} train.py"
         return " ".join([*variables, "NEURON_LOGICAL_NC_CONFIG=2", launcher, *flags])
@@ -221,4 +222,4 @@ def _parse_at_module_level(text: str) -> str:
     result = lines[:start] + [line.removeprefix("    ") for line in lines[start + 1 : end]] + lines[end + 1 :]
     text = "\n".join(result).replace("parser.parse_args(argv)", "parser.parse_args()")
     text = text.replace("    args = parse_args()\n", "")
-    return re.sub(r"(?<!vars)\((.*?)(, )?\bargs\)", r"(\1)", text)
+    return re.sub(r"(?:, |(?<=\())(?<!vars\()args\)", ")", text)
