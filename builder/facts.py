@@ -118,6 +118,7 @@ class Facts:
         self.parsed: dict[int, Parsed] = {}  # by identity of the namespace
         self.settled: set[int] = set()  # namespaces of which nothing is left but reads of their fields
         self.decisions: dict[ast.AST, tuple[bool, tuple[str, ...]]] = {}  # tests in straight code -> outcome, knobs
+        self.attempts: dict[ast.Try, list[ast.stmt]] = {}  # whether they raise is decided by knobs -> what runs
         self.stored = _stored_attributes(program)
         self.rejected: dict[ast.AST, tuple[Module, RaisedError]] = {}
         self.resolved: dict[str, tuple[Any, tuple[str, ...], Place]] = {}  # variable -> what it became first
@@ -181,10 +182,25 @@ class Facts:
     def _running(self) -> Flow | None:
         return next((flow for flow in reversed(self._modules.values()) if not flow.done), None)
 
+    def attempted(self, module: Module, node: ast.Try) -> list[ast.stmt] | None:
+        """What runs in the end of a `try` whose assignment knobs decide; None for any other."""
+        target = next((child for child in ast.walk(node) if child in module.by_node), None)
+        if target is not None:
+            scope = module.by_node[target].scope
+            if scope is module.scope:
+                self.module_flow(module)
+            elif scope.kind == "function" and isinstance(scope.node, FunctionNode):
+                self.function_flow(module, scope)
+        return self.attempts.get(node)
+
     def is_steady(self, variable: Variable, value: Any) -> bool:
         """Whether a value stays what it was when its module had run: it cannot change, or nothing changes it."""
         if values.is_constant(value) or isinstance(value, (Function, Instance, External, range, argparse.Namespace)):
             return True
+        return self.is_only_read(variable)
+
+    def is_only_read(self, variable: Variable) -> bool:
+        """Whether nothing but its own module's straight code can change a container or parser."""
         return all(self.only_reads(module, occurrence) for module, occurrence in self.uses(variable))
 
     def only_reads(self, module: Module, occurrence: Occurrence) -> bool:
@@ -997,8 +1013,13 @@ class Flow(Code):
                 | ast.Assert()
                 | ast.For()
                 | ast.While()
-                | ast.Try()
             ):
+                self.attempt_statement(node)
+            case ast.Try(body=[ast.Assign() | ast.AnnAssign()], orelse=[], finalbody=[]) if not any(
+                handler.name for handler in node.handlers
+            ):
+                return self.attempt_assignment(node)
+            case ast.Try():
                 self.attempt_statement(node)
             case _:
                 self.forget(node)
@@ -1041,6 +1062,47 @@ class Flow(Code):
                 self.facts.rejected[node] = (self.module, error)
             self.forget(node)
             return
+        self.note(node)
+
+    def attempt_assignment(self, node: ast.Try) -> bool:
+        """`try: X = int(os.environ["X"])` with handlers: what runs in the end is straight code, the rest is dead."""
+        chosen = node.body
+        try:
+            self.statement(node.body[0])
+        except UnknownValueError:
+            self.forget(node)
+            return True
+        except RaisedError as error:
+            try:
+                handler = self.handler(node, error)
+            except UnknownValueError:
+                handler = None
+            if handler is None:
+                if self.context.used:
+                    self.facts.rejected[node] = (self.module, error)
+                self.forget(node)
+                return True
+            chosen = handler.body
+        else:
+            self.note(node.body[0])
+        knobs = tuple(self.context.used)
+        if knobs:
+            self.facts.attempts[node] = chosen
+        for block in (node.body, *(handler.body for handler in node.handlers)):
+            if block is not chosen:
+                for statement in block:
+                    self.bury(statement)
+        if chosen is node.body:
+            return True
+        outer = self.deciding
+        self.deciding = list(dict.fromkeys([*outer, *knobs]))
+        try:
+            return self.follow(chosen)
+        finally:
+            self.deciding = outer
+
+    def note(self, node: ast.stmt) -> None:
+        """Remember what a statement that was evaluated whole has done."""
         self.followed.add(node)
         knobs = tuple(self.context.used)
         for child in ast.walk(node):
@@ -1106,6 +1168,8 @@ class Flow(Code):
                 self.variables[child.rest] = UNKNOWN
         if calls:
             shared = {name for child in self.scope.children for name in _mentioned(child)}
+            if self.scope is self.module.scope:
+                shared = {name for name in shared if not self.facts.is_only_read(Variable(self.module.name, name))}
             touched += [self.variables.get(name) for name in shared]
         reached = {id(inner) for value in touched for inner in _reachable(value)}
         parsers = any(isinstance(value, argparse._ActionsContainer) for value in touched)

@@ -98,8 +98,8 @@ class _Freezer(Expressions):
             if ended or self.goes(node):
                 self.rewrite.statements[node] = []
                 gone.append(i)
-            elif isinstance(node, (ast.If, ast.Match)):
-                outcome = self.branch(node) if isinstance(node, ast.If) else self.cases(node)
+            elif isinstance(node, (ast.If, ast.Match)) or self.is_decided(node):
+                outcome = self.choice(node)
                 if outcome is not None and not outcome:
                     gone.append(i)
                 ended = bool(outcome) and self.ends(outcome)
@@ -152,7 +152,21 @@ class _Freezer(Expressions):
             return None
         return self.become(node, chosen)
 
-    def become(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> list[ast.stmt]:
+    def choice(self, node: ast.stmt) -> list[ast.stmt] | None:
+        """Freeze a statement of several blocks. None: it stays; a list: it became these statements."""
+        match node:
+            case ast.If():
+                return self.branch(node)
+            case ast.Match():
+                return self.cases(node)
+        assert isinstance(node, ast.Try)
+        return self.become(node, self.facts.attempts[node])
+
+    def is_decided(self, node: ast.stmt) -> bool:
+        """Whether a statement is a `try` of which knobs decide what runs."""
+        return isinstance(node, ast.Try) and self.facts.attempted(self.module, node) is not None
+
+    def become(self, node: ast.If | ast.Match | ast.Try, chosen: list[ast.stmt]) -> list[ast.stmt]:
         """Put the block that knobs chose in the place of a branching statement."""
         self.block(chosen)
         if self.vanishes(chosen):
@@ -256,6 +270,9 @@ class _Freezer(Expressions):
                 for item in node.items:
                     self.expressions([item.context_expr, item.optional_vars])
                 self.block(node.body)
+            case ast.Try() if self.is_decided(node):
+                if self.choice(node) == []:
+                    self.rewrite.kill(self.source.start(node), self.source.end(node))
             case ast.Try() | ast.TryStar():
                 self.block(node.body)
                 for handler in node.handlers:

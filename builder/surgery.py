@@ -66,7 +66,7 @@ class Surgeon:
         line_end = self.source.line_end(end)
         return line_end if self.text[end:line_end].lstrip().startswith("#") else max(end, low)
 
-    def extent(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> tuple[int, int]:
+    def extent(self, node: ast.If | ast.Match | ast.Try, chosen: list[ast.stmt]) -> tuple[int, int]:
         """The text of a block: the comments above its first statement (below the header) to the comment behind its
         last.
         """
@@ -83,7 +83,7 @@ class Surgeon:
             line -= 1
         return source.offset(max(line, 1), 0)
 
-    def splice(self, node: ast.If | ast.Match, chosen: list[ast.stmt]) -> None:
+    def splice(self, node: ast.If | ast.Match | ast.Try, chosen: list[ast.stmt]) -> None:
         """Replace a branching statement by one of its blocks, moved out to its indentation."""
         source = self.source
         start, end = source.start(node), source.end(node)

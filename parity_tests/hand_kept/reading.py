@@ -33,7 +33,7 @@ def knob_lines(knob: Knob, name: str, rng: random.Random) -> tuple[list[str], Kn
                     [f"{name} = {cast}(os.getenv({quoted}, {default}))"],
                     [f"{name} = {cast}(os.environ[{quoted}]) if {quoted} in os.environ else {default}"],
                     [f"{name} = {cast}(os.environ.get({quoted}) or {default})"],
-                    [f'{name} = {cast}(os.environ.setdefault({quoted}, "{default}"))'],
+                    [f'{name}_TEXT = os.environ.setdefault({quoted}, "{default}")', f"{name} = {cast}({name}_TEXT)"],
                     [
                         "try:",
                         f"    {name} = {cast}(os.environ[{quoted}])",
