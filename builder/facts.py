@@ -1005,15 +1005,7 @@ class Flow(Code):
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 self.forget(node)
                 return False
-            case (
-                ast.Assign()
-                | ast.AnnAssign()
-                | ast.AugAssign()
-                | ast.Expr()
-                | ast.Assert()
-                | ast.For()
-                | ast.While()
-            ):
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr() | ast.Assert() | ast.For() | ast.While():
                 self.attempt_statement(node)
             case ast.Try(body=[ast.Assign() | ast.AnnAssign()], orelse=[], finalbody=[]) if not any(
                 handler.name for handler in node.handlers

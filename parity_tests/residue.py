@@ -1,6 +1,6 @@
 """What a program still reads from outside of itself, by a look at its syntax that shares nothing with the builder's.
 
-    residue(text) == []        # it reads no variable but the launcher's, and no command line
+residue(text) == []        # it reads no variable but the launcher's, and no command line
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def residue(text: str, allowed: tuple[str, ...] = LAUNCHER) -> list[str]:
 def _launcher_read(node: ast.AST, allowed: tuple[str, ...]) -> set[int]:
     """The `os.environ` or `os.getenv` inside a node that asks for one variable of the launcher by name."""
     match node:
+        case ast.Subscript(ctx=ast.Store(), value=ast.Attribute(attr="environ") as read, slice=ast.Constant()):
+            return {id(read)}
         case ast.Subscript(value=ast.Attribute(attr="environ") as read, slice=ast.Constant(value=str(name))):
             pass
         case ast.Call(
@@ -52,10 +54,6 @@ def _launcher_read(node: ast.AST, allowed: tuple[str, ...]) -> set[int]:
             comparators=[ast.Attribute(attr="environ") as read],
         ):
             pass
-        case ast.Assign(
-            targets=[ast.Subscript(value=ast.Attribute(attr="environ") as read, slice=ast.Constant(value=str()))]
-        ):
-            return {id(read)}  # a write
         case ast.Attribute(attr="Namespace", value=ast.Name(id="argparse") as read):
             return {id(read)}  # an object of plain values
         case ast.Import(names=[ast.alias(name="argparse", asname=None)]):

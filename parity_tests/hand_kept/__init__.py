@@ -1,7 +1,7 @@
 """Contest files as people really keep them: one train.py full of knobs, helpers around them and dead experiments.
 
     file = write(seed=1, experiments=12, parse="function")
-    file.text                        # a training program that runs: 1,500 lines with 12 experiments, 5,000 with 64
+    file.text                        # a training program that runs: 1,500 lines with 12 experiments, 5,000 with 63
     file.launch({"FF_ACT": "swiglu", "--seq-len": "24", "--shuffle": ""})     # the launch string of one run
 
 `text/base.py` is the program; each file under `text/experiments/` is one family of experiments, of which `write` puts
