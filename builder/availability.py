@@ -13,11 +13,11 @@ program goes would show only when it runs.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from builder.bindings import Bindings
 from builder.edits import Edit
 from builder.effects import Effects
-from builder.emit import Output
 from builder.rewrite import Rewrite
 from builder.scan import External, Import, Module, Program
 from builder.settings import Settings
@@ -147,9 +147,9 @@ def write_failing(written: Written, rewrites: dict[str, Rewrite]) -> None:
             rewrite.edits.append(edit)
 
 
-def missed_imports(settings: Settings, written: Written, output: Output) -> list[str]:
+def missed_imports(settings: Settings, written: Written, places: Iterable[tuple[str, int] | None]) -> list[str]:
     """What a build warns of: replaced imports in code that the artifact has."""
-    lines = {place for place in output.places if place is not None}
+    lines = {place for place in places if place is not None}
     found = []
     for module, statement, replacement in written:
         place = (module.source.name, module.source.line(module.source.start(statement)))

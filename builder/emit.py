@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from builder import hints, licences
 from builder.bindings import Outside, Variable
 from builder.edits import Edit, Line, Quote, Renderer
+from builder.late import bound_names
 from builder.names import Names
 from builder.rewrite import Rewrite
 from builder.scan import Import, Module, Part, Program
@@ -32,10 +33,12 @@ class Output:
     places: list[Place] = field(default_factory=list)
     ranges: dict[Part, tuple[int, int]] = field(default_factory=dict)  # lines (0-based, end excluded) of each part
     header: set[int] = field(default_factory=set)  # comment lines (0-based) that stay: licences, origins of sections
+    importers: set[int] = field(default_factory=set)  # lines (1-based) of the functions that run late modules
+    indent: str = ""
 
-    def add(self, text: str, place: Place = None) -> None:
-        """Append one line."""
-        self.lines.append(text)
+    def add(self, text: str, place: Place = None, inside: bool = False) -> None:
+        """Append one line; `inside`: it begins inside of a string, and so is not indented."""
+        self.lines.append(self.indent + text if text and not inside else text)
         self.places.append(place)
 
     @property
@@ -121,7 +124,11 @@ class _Printer:
 
     def imports(self) -> None:
         groups: tuple[list[tuple[str, Place]], list[tuple[str, Place]]] = ([], [])
+        if self.names.cache:
+            groups[0].append(("functools", None))
         members: dict[str, list[str]] = {}
+        if self.names.cache:
+            members["functools"] = ["cache" if self.names.cache == "cache" else f"cache as {self.names.cache}"]
         done: set[str] = set()
         wanted: list[tuple[Import, Outside | None]] = []
         for outside_name, imports in self.kept.outside.items():
@@ -179,7 +186,21 @@ class _Printer:
         current: Module | None = None
         fresh = True
         begun: set[str] = set()
+        inside: dict[Module, list[Part]] = {}
         for part in self.kept.parts:
+            if part in self.shaker.late.inside:
+                inside.setdefault(part.module, []).append(part)
+        for part in self.kept.parts:
+            if part in self.shaker.late.inside:
+                if part is not inside[part.module][-1]:
+                    continue
+                if part.module is not current:
+                    current = part.module
+                    self.header(current, current.name in begun)
+                    begun.add(current.name)
+                self.importer(part.module, inside[part.module])
+                fresh = True
+                continue
             late = [found for found in part.imports if found in self.late]
             if not late and isinstance(part.node, (ast.Import, ast.ImportFrom)) and not self.is_written(part):
                 continue
@@ -195,6 +216,45 @@ class _Printer:
                 self.part(part, fresh)
             fresh = False
 
+    def importer(self, module: Module, parts: list[Part]) -> None:
+        """The function that runs what of a module runs late."""
+        self.out.add("")
+        self.out.add("")
+        self.out.add(f"@{self.names.cache}")
+        self.out.add(f"def {self.names.importers[module.name]}():", (module.source.name, 1))
+        self.out.importers.add(len(self.out.lines))
+        self.out.indent = "    "
+        self.out.add(f'"""What {module.source.name} does when it is first imported."""')
+        names = self.bound(parts)
+        for line in textwrap.wrap(", ".join(names), WIDTH - 12, break_long_words=False, break_on_hyphens=False):
+            self.out.add(f"global {line.rstrip(',')}")
+        for part in parts:
+            late = [found for found in part.imports if found in self.late]
+            for found in late:
+                self.late_import(found)
+            if not late and (not isinstance(part.node, (ast.Import, ast.ImportFrom)) or self.is_written(part)):
+                self.part(part, False)
+        self.out.indent = ""
+
+    def bound(self, parts: list[Part]) -> list[str]:
+        """The names of the file that parts bind while they run."""
+        final, bindings = self.names.final, self.shaker.bindings
+        outside = {found: symbol for symbol, imports in self.kept.outside.items() for found in imports}
+        names: dict[str, None] = {}
+        for part in parts:
+            for found in part.imports:
+                if found in outside and found in self.late:
+                    names[final[outside[found]]] = None
+            for occurrence in bound_names(self.shaker.linker, part):
+                symbol = bindings.variable(part.module, occurrence.name)
+                if isinstance(symbol, Variable) and symbol in final:
+                    names[final[symbol]] = None
+                    if symbol in self.names.aliases:
+                        names[symbol.name if symbol in self.names.covered else self.names.aliases[symbol]] = None
+                elif isinstance(symbol, Outside) and occurrence.kind == "import" and symbol in final:
+                    names[final[symbol]] = None
+        return list(names)
+
     def is_written(self, part: Part) -> bool:
         """Whether an import statement stays in its place: as an assignment, or because its name is bound elsewhere
         too.
@@ -202,7 +262,7 @@ class _Printer:
         rewrite = self.rewrites[part.module.name]
         written = rewrite.statements.get(part.node)
         if written is not None:
-            return any(isinstance(statement, ast.Assign) for statement in written)
+            return any(isinstance(statement, (ast.Assign, ast.Expr)) for statement in written)
         bindings = self.shaker.bindings
         return any(
             bindings.variable(part.module, found.bound) == Variable(part.module.name, found.bound)
@@ -278,7 +338,8 @@ class _Printer:
         source = part.module.source
         rendered = self.renderer(part.module).render(part.start, part.tail)
         for line in _tidy(rendered):
-            self.out.add(line.text, (source.name, line.origin) if line.origin and line.text.strip() else None)
+            place = (source.name, line.origin) if line.origin and line.text.strip() else None
+            self.out.add(line.text, place, line.inside)
 
     def second_names(self, part: Part) -> None:
         """Names of definitions whose first one a parameter or class member hides somewhere, or another definition

@@ -21,6 +21,7 @@ from builder.configs import FunctionNode, Key
 from builder.expressions import Expressions
 from builder.facts import Facts
 from builder.options import Options
+from builder.late import Late
 from builder.rewrite import Rewrite
 from builder.scan import Program, is_typing_block
 from builder.taint import concerned
@@ -28,7 +29,7 @@ from builder.taint import concerned
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def freeze(program: Program, facts: Facts, options: list[Options]) -> dict[str, Rewrite]:
+def freeze(program: Program, facts: Facts, options: list[Options], late: Late) -> dict[str, Rewrite]:
     """Decide what each module's code becomes under the frozen knobs."""
     rewrites = {name: Rewrite() for name in program.modules}
     configs = facts.configs
@@ -39,12 +40,16 @@ def freeze(program: Program, facts: Facts, options: list[Options]) -> dict[str, 
     for module in program.modules.values():
         for part in module.parts:
             if configs.concerns(module, part.index) or part in wanted:
-                _Freezer(module, rewrites[module.name], facts, origins, stores).part(part.index)
+                freezer = _Freezer(module, rewrites[module.name], facts, origins, stores)
+                freezer.late = late
+                freezer.part(part.index)
     return rewrites
 
 
 class _Freezer(Expressions):
     """Walks one module's parts, statement by statement."""
+
+    late: Late
 
     def part(self, index: int) -> None:
         """Freeze one top-level statement."""
@@ -121,7 +126,7 @@ class _Freezer(Expressions):
 
     def is_internal_import(self, node: ast.stmt) -> bool:
         """An import inside a function, every name of which the artifact reaches directly."""
-        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)) or self.late.is_site(self.module, node):
             return False
         occurrences = [self.module.by_node.get(alias) for alias in node.names]
         return all(

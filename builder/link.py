@@ -48,9 +48,6 @@ class Linker:
         self.rewrites = rewrites
         self.order: list[Part] = []
         self.started: set[str] = set()
-        self.conditional: list[
-            tuple[Import, Module, list[Part]]
-        ] = []  # imports in blocks, and what they are first to run
         self._links: dict[Part, Links] = {}
         self._live: dict[Part, tuple[int, list[Occurrence]]] = {}  # with how many spans were dead then
         parts = program.settings.entry.split(".")
@@ -68,11 +65,8 @@ class Linker:
                 continue
             for found in part.imports:
                 if not (found.scope.deferred or found.typing or self.is_dead(module, found.statement)):
-                    begin = len(self.order)
                     for run in found.runs:
                         self.run(run)
-                    if not found.direct:
-                        self.conditional.append((found, module, self.order[begin:]))
             self.order.append(part)
 
     def run_lazily(self, names: tuple[str, ...]) -> list[Part]:

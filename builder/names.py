@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from builder.bindings import Bindings, Outside, Variable
 from builder.edits import Edit
 from builder.errors import BuildError, Problem
+from builder.late import Late
 from builder.link import Linker, is_main_block
 from builder.rewrite import Rewrite
-from builder.scan import Import, Module, Part, Program
+from builder.scan import Import, InPackage, Module, Part, Program
 from builder.scopes import Occurrence, Scope
 from builder.shake import Kept
 from builder.shown import DEFINITIONS, Shown
@@ -41,6 +42,9 @@ class Access:
 class Names:
     """The names of the artifact."""
 
+    importers: dict[str, str] = field(default_factory=dict)  # late module -> the function that runs it
+    cache: str = ""  # functools.cache, by which it runs once
+
     final: dict[Symbol, str] = field(default_factory=dict)
     aliases: dict[Variable, str] = field(default_factory=dict)  # second names, bound right after the definition
     covered: dict[Variable, bool] = field(default_factory=dict)  # ... of which only the definition has the first one;
@@ -48,10 +52,10 @@ class Names:
 
 
 def name_everything(
-    program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]
+    program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite], late: Late
 ) -> Names:
     """Choose all names and write the edits for them into the rewrites."""
-    namer = _Namer(program, bindings, linker, kept, rewrites)
+    namer = _Namer(program, bindings, linker, kept, rewrites, late)
     namer.collect()
     namer.choose()
     namer.write()
@@ -62,13 +66,20 @@ def name_everything(
 
 class _Namer:
     def __init__(
-        self, program: Program, bindings: Bindings, linker: Linker, kept: Kept, rewrites: dict[str, Rewrite]
+        self,
+        program: Program,
+        bindings: Bindings,
+        linker: Linker,
+        kept: Kept,
+        rewrites: dict[str, Rewrite],
+        late: Late,
     ) -> None:
         self.program = program
         self.bindings = bindings
         self.linker = linker
         self.kept = kept
         self.rewrites = rewrites
+        self.late = late
         self.names = Names()
         self.accesses: dict[Symbol, list[Access]] = {}
         self.reserved: set[str] = set(keyword.kwlist)
@@ -159,6 +170,15 @@ class _Namer:
             name = self.cover(symbol, taken, wanted) if symbol in covered else self.name(symbol, taken, wanted)
             self.names.final[symbol] = name
             taken.add(name)
+        for module in sorted(self.late.running):
+            words = module.split(".")
+            spoken = ("import_" + "_".join(words[i:]) for i in range(len(words) - 1, -1, -1))
+            free = (name for name in spoken if name not in taken | wanted | self.reserved | self.identifiers)
+            name = next(free, None) or self.free("import_" + "_".join(words), taken | wanted)
+            self.names.importers[module] = name
+            taken.add(name)
+        if self.late.running:
+            self.names.cache = self.free("cache", taken | wanted)
 
     def claims(self, symbols: list[Symbol]) -> list[Variable]:
         """Give each name that several want to the last definition that shows it, if one does: moves it to the front of
@@ -390,9 +410,10 @@ class _Namer:
         for statement, imports in statements.items():
             start, end = module.source.start(imports[0].statement), module.source.end(imports[0].statement)
             pairs = [pair for found in imports for pair in self.copied(module, found)]
+            calls = [f"{self.names.importers[name]}()" for name in self.late.calls(module, imports[0].statement)]
             indent = module.source.text[module.source.line_start(start) : start]
             between = "; " if indent.strip() else f"\n{indent}"
-            text = between.join(f"{bound} = {value}" for bound, value in pairs) or "pass"
+            text = between.join([*calls, *(f"{bound} = {value}" for bound, value in pairs)]) or "pass"
             rewrite.edits.append(Edit(start, end, (text,)))
             rewrite.statements[statement] = ast.parse(
                 textwrap.dedent(indent + text) if not indent.strip() else text
@@ -416,6 +437,8 @@ class _Namer:
         if not self.linker.is_copied(module, found):
             return []
         meaning = self.bindings.target(found.target, found.bound)
+        if isinstance(meaning, InPackage) and not self.is_read(module, found):
+            return []
         if not isinstance(meaning, Symbol) or meaning not in self.names.final:
             message = f"`{found.bound}` stands for a module and is bound more than once"
             remedy = "give the import a name of its own"
@@ -423,6 +446,14 @@ class _Namer:
             return []
         bound = self.rewrites[module.name].renamed.get((found.alias, found.bound), found.bound)
         return [(bound, self.through_alias.get(self.copies[found], self.names.final[meaning]))]
+
+    def is_read(self, module: Module, found: Import) -> bool:
+        """Whether anything reads the variable that an import binds."""
+        home = module.by_node[found.alias].home()
+        if home is module.scope:
+            return any(a.occurrence.kind != "import" for a in self.accesses.get(Variable(module.name, found.bound), []))
+        parts = module.by_part.get(found.part, [])
+        return any(o.name == found.bound and o.kind != "import" and o.home() is home for o in parts)
 
 
 def _can_rename(scope: Scope, name: str) -> bool:

@@ -25,6 +25,7 @@ from builder.forbid import available, forbidden
 from builder.freeze import freeze
 from builder.given import Given, gather, option_words, variables
 from builder.knobs import Config, Knob, resolve
+from builder.late import Late
 from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
 from builder.listing import all_knobs, unknown, warnings
@@ -117,17 +118,18 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     for one in options:
         if one.vanishes:
             facts.configs.add_record(one, one.names, one.takers)
-    rewrites = freeze(program, facts, options)
+    late = Late(program, bindings)
+    rewrites = freeze(program, facts, options, late)
     write_failing(failing, rewrites)
     linker = Linker(program, bindings, rewrites)
-    shaker = Shaker(program, bindings, linker)
+    shaker = Shaker(program, bindings, linker, late)
     kept = shaker.run()
     _check_kept(program, linker, shaker, bindings, kept)
     problems = unknown(facts, given)
     if problems:
         raise BuildError(problems)
     knobs = all_knobs(facts, given)
-    names = name_everything(program, bindings, linker, kept, rewrites)
+    names = name_everything(program, bindings, linker, kept, rewrites, late)
     others = {name: knob.value for name, knob in knobs.items() if knob.kind != "config"}
     counted = kernels(settings, config, others, bindings, kept)
     written = write_fields(bindings, linker, shaker, kept, rewrites)
@@ -139,7 +141,7 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, knobs, request, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]
-    told = warnings(facts, given) + shaker.warnings + missed_imports(settings, failing, output)
+    told = warnings(facts, given) + shaker.warnings + missed_imports(settings, failing, output.places)
     if request.settings is not None:
         told += [
             f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`"

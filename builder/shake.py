@@ -9,6 +9,7 @@ from builder import hints, main_block
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.errors import Problem
+from builder.late import Late
 from builder.link import Linker, is_main_block
 from builder.scan import External, Import, Member, Module, Part, Program
 from builder.versions import STANDARD
@@ -26,17 +27,17 @@ class Kept:
 class Shaker:
     """Chooses the parts; `problems` are what is wrong with them. A missing hook is a BuildError at once."""
 
-    def __init__(self, program: Program, bindings: Bindings, linker: Linker) -> None:
+    def __init__(self, program: Program, bindings: Bindings, linker: Linker, late: Late) -> None:
         self.program = program
         self.bindings = bindings
         self.linker = linker
+        self.late = late
         self.effects = Effects(bindings, STANDARD, linker.rewrites)
         self.kept: set[Part] = set()
         self.waiting: list[Part] = []
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
         self.lazy: list[tuple[Part, Import]] = []
-        self.late: list[tuple[Module, int, Part, set[str]]] = []  # importer, its line, what runs later, with which
         self._homes: dict[Import, Module] = {}
 
     def run(self) -> Kept:
@@ -45,20 +46,13 @@ class Shaker:
         for part in self.linker.order:
             self.check_imports(part)
             self.consider(part)
-        while self.waiting or self.lazy or self.needs_union():
-            if self.waiting:
-                self.reach(self.waiting.pop())
-            elif self.lazy:
-                importer, found = self.lazy.pop(0)
-                line = importer.module.source.line(importer.module.source.start(found.statement))
-                self.place(importer, found.runs, line)
+        self.follow()
+        while late := self.late.settle(self.linker, self.kept) - self.kept:
+            for part in late:
+                self.keep(part)
+            self.follow()
         parts = [part for part in self.linker.order if part in self.kept]
-        for found, module, first_run in self.linker.conditional:
-            line = module.source.line(module.source.start(found.statement))
-            self.check_conditional(module, line, "only under a condition", first_run)
-        for home, line, part, own in self.late:
-            if part in self.kept:
-                self.check_late(home, line, part, own)
+        self.problems += self.late.write(self.linker.rewrites)
         self.narrow(parts)
         self.check_main_blocks(parts)
         kept = Kept(parts)
@@ -66,6 +60,15 @@ class Shaker:
         self.check_order(parts)
         self.check_submodules()
         return kept
+
+    def follow(self) -> None:
+        """Keep what kept parts need, to the end."""
+        while self.waiting or self.lazy or self.needs_union():
+            if self.waiting:
+                self.reach(self.waiting.pop())
+            elif self.lazy:
+                importer, found = self.lazy.pop(0)
+                self.place(importer, found.runs)
 
     def hooks(self) -> None:
         """Keep what the contest calls."""
@@ -116,7 +119,7 @@ class Shaker:
             if variable.module not in self.linker.started:
                 words = variable.module.split(".")
                 names = tuple(".".join(words[: i + 1]) for i in range(len(words)))
-                self.place(part, names, self.import_line(part, variable.module))
+                self.place(part, names)
             self.need(variable)
         self.lazy += [(part, found) for found in links.lazy]
         rewrite = self.linker.rewrites[part.module.name]
@@ -150,7 +153,7 @@ class Shaker:
                     hints.drop_members(source, rewrite, union.node, members, gone)
                     self.linker.forget(part)
 
-    def place(self, importer: Part, names: tuple[str, ...], line: int) -> None:
+    def place(self, importer: Part, names: tuple[str, ...]) -> None:
         """Put modules that only functions (or annotations) import where they can still be used in time: before the next
         part that may call one.
         """
@@ -169,42 +172,13 @@ class Shaker:
         late = any((part.module.name, part.index) in binding for part in order[first:last])
         at = last if late else first
         order[at:at] = added
-        self.check_conditional(importer.module, line, "only when this function runs", added)
-        own = {part.module.name for part in added}
-        self.late += [(importer.module, line, part, own) for part in added]
         for part in added:
             self.check_imports(part)
             self.consider(part)
 
-    def import_line(self, part: Part, name: str) -> int:
-        """The line of the import in a part that runs a module, or the part's own."""
-        source = part.module.source
-        statements = (found.statement for found in part.imports if name in found.runs)
-        return next((source.line(source.start(statement)) for statement in statements), part.line)
-
     def has_effects(self, part: Part) -> bool:
         """Whether a part does anything but bind its names."""
         return self.effects.statement(part.node, part.module)
-
-    def check_conditional(self, module: Module, line: int, when: str, parts: list[Part]) -> None:
-        """Modules that Python runs later, or perhaps never, must not do anything when they run."""
-        for part in filter(self.has_effects, parts):
-            what = f"{part.module.source.name}:{part.line} has side effects at import"
-            message = f"{part.module.name} is imported {when}, and {what}"
-            problem = Problem(module.source.name, line, "BLD019", message, "import it at the top of the module")
-            self.problems.append(problem)
-
-    def check_late(self, module: Module, line: int, part: Part, own: set[str]) -> None:
-        """A module that Python runs later must not read, when it runs, what may have changed by then."""
-        for variable in self.linker.links(part).immediate:
-            if variable.module not in own and not self.effects.settled(variable):
-                place = f"{part.module.source.name}:{part.line}"
-                message = (
-                    f"{part.module.name} is imported only when this function runs, and {place} reads "
-                    f"`{variable.name}` of {variable.module}, which may have changed by then"
-                )
-                remedy = "import it at the top of the module, or read the variable in a function"
-                self.problems.append(Problem(module.source.name, line, "BLD019", message, remedy))
 
     def outside(self, kept: Kept) -> None:
         """Gather the imports from outside that kept parts use, and those that act by being imported."""
@@ -212,6 +186,7 @@ class Shaker:
         for part in kept.parts:
             used |= self.linker.links(part).outside
         modules = {part.module.name for part in kept.parts}
+        inside: list[tuple[Outside, Import]] = []
         for part in self.linker.order:
             for found in part.imports:
                 if not found.direct or not isinstance(found.target, External):
@@ -223,9 +198,20 @@ class Shaker:
                     and (part.module.name in modules or not root)
                     and self.bindings.variable(part.module, found.bound) == meaning
                 ):
-                    kept.outside.setdefault(meaning, []).append(found)
-                elif not found.typing and self.acts(part, found):
+                    if found in self.late.imports:
+                        inside.append((meaning, found))
+                    else:
+                        kept.outside.setdefault(meaning, []).append(found)
+                elif not found.typing and self.acts(part, found) and found not in self.late.imports:
                     kept.bare.append(found)
+        for meaning, found in inside:
+            if not self.late.imports.issuperset(kept.outside.get(meaning, [])):
+                continue  # imported early as well
+            kept.outside.setdefault(meaning, []).append(found)
+        given = {found for imports in kept.outside.values() for found in imports}
+        kept.bare += [
+            found for part in self.linker.order for found in part.imports if found in self.late.imports - given
+        ]
 
     def acts(self, part: Part, found: Import) -> bool:
         """Whether an import whose names the artifact does not use is there for its effect."""
@@ -249,10 +235,10 @@ class Shaker:
 
     def late_imports(self, kept: Kept) -> set[Import]:
         """Imports from outside that must stay behind the statements with effects that ran before them."""
-        late: set[Import] = set()
+        late: set[Import] = set(self.late.imports)
         early: set[str] = set()
         acted = False
-        wanted = {found for imports in kept.outside.values() for found in imports} | set(kept.bare)
+        wanted = ({found for imports in kept.outside.values() for found in imports} | set(kept.bare)) - late
         for part in self.linker.order:
             for found in part.imports:
                 if found in wanted:
@@ -298,6 +284,8 @@ class Shaker:
             if part not in kept:
                 continue
             for variable, occurrence in self.linker.links(part).immediate.items():
+                if part in self.late.inside and variable.module not in self.late.running:
+                    continue  # it runs when everything else has
                 if variable not in bound and variable.module != part.module.name:
                     message = (
                         f"`{variable.name}` of {variable.module} is used here while that module is still being imported"

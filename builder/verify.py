@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 from typing import Any
 
 from builder import nesting, scopes
@@ -130,7 +131,7 @@ class _Proof:
         for part, (begin, end) in self.output.ranges.items():
             owner.update(dict.fromkeys(range(begin + 1, end + 1), part))
         found: dict[Part, list[ast.stmt]] = {part: [] for part in self.output.ranges}
-        for node in tree.body:
+        for node in _outer_statements(tree, self.output.importers):
             if node.lineno in owner:
                 found[owner[node.lineno]].append(node)
             elif not _is_written_by_builder(node):
@@ -159,10 +160,19 @@ class _Proof:
             self.problems.append(Problem("train.py", 0, "BLD044", message, remedy))
 
 
+def _outer_statements(tree: ast.Module, importers: set[int]) -> Iterator[ast.stmt]:
+    """The statements of the modules: of the file, and of the functions (by line) that run a late module."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.lineno in importers:
+            yield from node.body
+        else:
+            yield node
+
+
 def _is_written_by_builder(node: ast.stmt) -> bool:
     """The docstring, imports, and second names (`model_norm = norm`, `del norm`)."""
     match node:
-        case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+        case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()) | ast.Global():
             return True
         case ast.Assign(targets=[ast.Name()], value=ast.Name()) | ast.Delete(targets=[ast.Name()]):
             return True
