@@ -24,7 +24,7 @@ What a recipe must keep to, and is refused with file and line where it does not:
 - A config is a frozen dataclass; it is passed as a parameter annotated with it, and only its fields are read.
 - Modules are imported by statements, and used by naming what is in them; a module is no value, and does not import
   itself.
-- An import that may fail is not passed over, and one inside a function or a condition has no side effects.
+- An import that may fail is not passed over; one of a package that the machine lacks fails, and is caught or refused.
 - No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`.
 - Under `if __name__ == "__main__":` stands only the call of main.
 - Types of dataclass fields are not read as values where they are strings.

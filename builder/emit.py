@@ -184,7 +184,7 @@ class _Printer:
 
     def sections(self) -> None:
         current: Module | None = None
-        fresh = True
+        fresh, behind = True, False  # at the beginning of a section; behind the function of a late module
         begun: set[str] = set()
         inside: dict[Module, list[Part]] = {}
         for part in self.kept.parts:
@@ -198,8 +198,9 @@ class _Printer:
                     current = part.module
                     self.header(current, current.name in begun)
                     begun.add(current.name)
+                behind = False
                 self.importer(part.module, inside[part.module])
-                fresh = True
+                fresh = behind = True
                 continue
             late = [found for found in part.imports if found in self.late]
             if not late and isinstance(part.node, (ast.Import, ast.ImportFrom)) and not self.is_written(part):
@@ -208,13 +209,15 @@ class _Printer:
                 current = part.module
                 self.header(current, current.name in begun)
                 begun.add(current.name)
-                fresh = True
+                fresh, behind = True, False
+            if behind and not isinstance(part.node, DEFINITIONS):
+                self.out.add("")
             if late:
                 for found in late:
                     self.late_import(found)
             else:
                 self.part(part, fresh)
-            fresh = False
+            fresh = behind = False
 
     def importer(self, module: Module, parts: list[Part]) -> None:
         """The function that runs what of a module runs late."""

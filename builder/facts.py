@@ -680,7 +680,7 @@ class Code(values.Frame):
             return value
         if isinstance(owner, Version):
             known = {0: owner.major, 1: owner.minor}
-            if key in known:
+            if isinstance(key, int) and key in known:
                 return known[key]
             if key == slice(None, 2, None) or key == slice(0, 2, None):
                 return (owner.major, owner.minor)

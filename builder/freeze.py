@@ -20,8 +20,8 @@ from typing import Any
 from builder.configs import FunctionNode, Key
 from builder.expressions import Expressions
 from builder.facts import Facts
-from builder.options import Options
 from builder.late import Late
+from builder.options import Options
 from builder.rewrite import Rewrite
 from builder.scan import Program, is_typing_block
 from builder.taint import concerned

@@ -12,7 +12,6 @@ constants) stands at the top level as ever. Each import of the module becomes a 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 
 from builder.availability import is_standard
@@ -25,6 +24,7 @@ from builder.rewrite import Rewrite
 from builder.scan import External, Import, Module, Part, Program
 from builder.scopes import Occurrence
 from builder.source import inner_statements
+from builder.versions import STANDARD
 
 
 class Late:
@@ -33,7 +33,7 @@ class Late:
     def __init__(self, program: Program, bindings: Bindings) -> None:
         self.program = program
         self.bindings = bindings
-        self.effects = Effects(bindings, frozenset(sys.stdlib_module_names))
+        self.effects = Effects(bindings, STANDARD)
         self.linker: Linker | None = None  # once there is one
         self.modules: set[str] = set()  # that Python runs late, if at all
         self.early: set[str] = set()

@@ -450,6 +450,8 @@ class _Namer:
     def is_read(self, module: Module, found: Import) -> bool:
         """Whether anything reads the variable that an import binds."""
         home = module.by_node[found.alias].home()
+        if home.kind == "class":
+            return True  # as an attribute
         if home is module.scope:
             return any(a.occurrence.kind != "import" for a in self.accesses.get(Variable(module.name, found.bound), []))
         parts = module.by_part.get(found.part, [])

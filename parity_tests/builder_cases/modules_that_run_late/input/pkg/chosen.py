@@ -1,0 +1,4 @@
+from .state import see
+
+see("chosen")
+CHOICE = "chosen"

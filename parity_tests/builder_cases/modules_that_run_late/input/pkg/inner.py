@@ -1,0 +1,3 @@
+from .state import see
+
+NAME = see("inner")

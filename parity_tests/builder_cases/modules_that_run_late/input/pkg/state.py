@@ -1,0 +1,6 @@
+SEEN = []
+
+
+def see(x):
+    SEEN.append(x)
+    return x
