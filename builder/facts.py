@@ -197,9 +197,9 @@ class Facts:
         """Whether a value stays what it was when its module had run: it cannot change, or nothing changes it."""
         if values.is_constant(value) or isinstance(value, (Function, Instance, External, range, argparse.Namespace)):
             return True
-        return self.is_only_read(variable)
+        return self.stays_as_made(variable)
 
-    def is_only_read(self, variable: Variable) -> bool:
+    def stays_as_made(self, variable: Variable) -> bool:
         """Whether nothing but its own module's straight code can change a container or parser."""
         return all(self.only_reads(module, occurrence) for module, occurrence in self.uses(variable))
 
@@ -1161,7 +1161,7 @@ class Flow(Code):
         if calls:
             shared = {name for child in self.scope.children for name in _mentioned(child)}
             if self.scope is self.module.scope:
-                shared = {name for name in shared if not self.facts.is_only_read(Variable(self.module.name, name))}
+                shared = {name for name in shared if not self.facts.stays_as_made(Variable(self.module.name, name))}
             touched += [self.variables.get(name) for name in shared]
         reached = {id(inner) for value in touched for inner in _reachable(value)}
         parsers = any(isinstance(value, argparse._ActionsContainer) for value in touched)
