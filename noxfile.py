@@ -169,9 +169,12 @@ def faults(session: nox.Session) -> None:
     python(session, "-m", "parity_tests.faults", *session.posargs)
 
 
-@nox.session(venv_backend="none", requires=["base"])
+@nox.session(requires=["base"])
 def bench(session: nox.Session) -> None:
-    """Measure what observing costs an update, as a paired ratio (the limit is 1.03)."""
+    """Measure the builder beside other bundlers, then what observing costs an update as a paired ratio (limit 1.03)."""
+    constraints = str(ROOT / "constraints.txt")
+    session.install("--constraint", constraints, *nox.project.dependency_groups(PROJECT, "bench"))
+    python(session, "-m", "parity_tests.bench_builder", "--tools", session.bin)
     python(session, "-m", "parity_tests.bench_observer", *session.posargs)
 
 

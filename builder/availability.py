@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from builder import trees
 from builder.bindings import Bindings
 from builder.edits import Edit
 from builder.effects import Effects
@@ -74,7 +75,7 @@ class Availability:
     def is_spare(self, module: Module, found: Import) -> bool:
         """Whether an import stands in for others that are sure to succeed, and so never runs."""
         tried = [item for item in module.imports if found.spare is not None and item.part == found.part]
-        body = {node for statement in getattr(found.spare, "body", []) for node in ast.walk(statement)}
+        body = {node for statement in getattr(found.spare, "body", []) for node in trees.nodes(statement)}
         tried = [item for item in tried if item.statement in body]
         return bool(tried) and all(map(self.is_sure, tried))
 

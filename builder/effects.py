@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from builder import trees
 from builder.bindings import Bindings, Outside, Variable
 from builder.rewrite import Rewrite
 from builder.scan import Module
@@ -215,7 +216,7 @@ class Effects:
     def pure_annotation(self, node: ast.expr, module: Module) -> bool:
         """An annotation has no effect unless it is evaluated and calls something."""
         return "annotations" in module.future or not any(
-            isinstance(child, (ast.Call, ast.NamedExpr)) for child in ast.walk(node)
+            isinstance(child, (ast.Call, ast.NamedExpr)) for child in trees.nodes(node)
         )
 
     def pure_class(self, node: ast.ClassDef, module: Module) -> bool:
@@ -262,7 +263,7 @@ class Effects:
             self._enumerated = set()
             for module in self.bindings.modules.values():
                 if "__subclasses__" in module.source.text:
-                    for node in ast.walk(module.tree):
+                    for node in trees.nodes(module.tree):
                         if isinstance(node, ast.Attribute) and node.attr == "__subclasses__":
                             meaning = self.meaning(node.value, module)
                             known = meaning if isinstance(meaning, Variable) else self.path(node.value, module)

@@ -8,6 +8,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from builder import trees
 from builder.bindings import Bindings, Outside
 from builder.scan import Module, Program
 from builder.scopes import Occurrence
@@ -71,7 +72,7 @@ def find_writes(program: Program, bindings: Bindings) -> dict[str, list[Write]]:
         if "environ" not in module.source.text:
             continue
         for part in module.parts:
-            for node in ast.walk(part.node):
+            for node in trees.nodes(part.node):
                 found = _write(bindings, module, node)
                 if found is not None:
                     writes.setdefault(found.name, []).append(found)

@@ -9,7 +9,7 @@ import keyword
 import math
 from typing import Any
 
-from builder import strings, values
+from builder import strings, trees, values
 from builder.bindings import Outside, Variable
 from builder.configs import FunctionNode, root_of
 from builder.edits import Span
@@ -146,7 +146,7 @@ class Expressions(Surgeon):
 
     def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
         """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
-        inside = [child for child in ast.walk(node) if isinstance(child, (ast.Call, ast.Subscript))]
+        inside = [child for child in trees.nodes(node) if isinstance(child, (ast.Call, ast.Subscript))]
         if not any(map(self.is_read, inside)) or any(map(self.is_setdefault, inside)):
             return False
         decided, value = self.decide(node)
@@ -353,7 +353,7 @@ class Expressions(Surgeon):
 
     def first_name(self, node: ast.expr) -> Occurrence | None:
         """Some name in an expression: it knows whether there is an f-string around."""
-        found = (self.module.by_node.get(child) for child in ast.walk(node))
+        found = (self.module.by_node.get(child) for child in trees.nodes(node))
         return next((occurrence for occurrence in found if occurrence is not None), None)
 
     def lookup(self, node: ast.Subscript, parent: ast.AST | None) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from builder import arguments, values
+from builder import arguments, trees, values
 from builder.bindings import Bindings, Outside, Variable
 from builder.configs import Configs
 from builder.environment import ENVIRON, Environment, Place, Write, outside_path
@@ -133,7 +133,7 @@ class Facts:
             isinstance(node, ast.Attribute) and node.attr in ("__setattr__", "__delattr__")
             for module in program.modules.values()
             if "attr__" in module.source.text
-            for node in ast.walk(module.tree)
+            for node in trees.nodes(module.tree)
         )
         self._calls: dict[str, dict[ast.AST, ast.AST]] = {}
 
@@ -184,7 +184,7 @@ class Facts:
 
     def attempted(self, module: Module, node: ast.Try) -> list[ast.stmt] | None:
         """What runs in the end of a `try` whose assignment knobs decide; None for any other."""
-        target = next((child for child in ast.walk(node) if child in module.by_node), None)
+        target = next((child for child in trees.nodes(node) if child in module.by_node), None)
         if target is not None:
             scope = module.by_node[target].scope
             if scope is module.scope:
@@ -239,7 +239,7 @@ class Facts:
             self._attributes[name] = all(
                 not isinstance(node.ctx, ast.Load) or self.is_only_read(module, node)
                 for module in self.program.modules.values()
-                for node in ast.walk(module.tree)
+                for node in trees.nodes(module.tree)
                 if isinstance(node, ast.Attribute) and node.attr == name
             )
         return self._attributes[name]
@@ -258,9 +258,7 @@ class Facts:
     def parents(self, module: Module) -> dict[ast.AST, ast.AST]:
         """The node around each node of a module."""
         if module.name not in self._calls:
-            self._calls[module.name] = {
-                child: node for node in ast.walk(module.tree) for child in ast.iter_child_nodes(node)
-            }
+            self._calls[module.name] = trees.parents(module.tree)
         return self._calls[module.name]
 
     # Locals and parameters
@@ -388,7 +386,7 @@ class Facts:
         inner = Code(self, outer.module, variables, run, scope, (outer.variables, *outer.closure))
         if isinstance(node, ast.Lambda):
             return inner.evaluate(node.body)
-        if any(isinstance(child, (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for child in ast.walk(node)):
+        if any(isinstance(child, (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)) for child in trees.nodes(node)):
             raise UnknownValueError(node, f"`{node.name}` is not a plain function")
         for decorator in node.decorator_list:
             if outer.path(decorator.func if isinstance(decorator, ast.Call) else decorator) not in CACHES:
@@ -549,7 +547,7 @@ class Code(values.Frame):
 
     def is_fixed(self, default: ast.expr) -> bool:
         """Whether a default, evaluated when its function was made, has the same value at any later time."""
-        for child in ast.walk(default):
+        for child in trees.nodes(default):
             occurrence = self.module.by_node.get(child) if isinstance(child, ast.Name) else None
             if occurrence is None:
                 continue
@@ -980,7 +978,7 @@ class Flow(Code):
 
     def bury(self, node: ast.AST) -> None:
         """Note that code is never reached."""
-        self.dead.update(ast.walk(node))
+        self.dead.update(trees.nodes(node))
 
     def straight(self, node: ast.stmt) -> bool:
         """Follow one statement."""
@@ -1097,7 +1095,7 @@ class Flow(Code):
         """Remember what a statement that was evaluated whole has done."""
         self.followed.add(node)
         knobs = tuple(self.context.used)
-        for child in ast.walk(node):
+        for child in trees.nodes(node):
             if isinstance(child, ast.Name):
                 value = self.variables.get(child.id)
                 if isinstance(value, argparse._ActionsContainer):
@@ -1141,9 +1139,9 @@ class Flow(Code):
 
     def forget(self, node: ast.AST) -> None:
         """Make unknown what code binds or may change."""
-        calls = any(isinstance(child, ast.Call) for child in ast.walk(node))
+        calls = any(isinstance(child, ast.Call) for child in trees.nodes(node))
         touched: list[Any] = []
-        for child in ast.walk(node):
+        for child in trees.nodes(node):
             if isinstance(child, ast.Name):
                 if not isinstance(child.ctx, ast.Load):
                     self.variables[child.id] = UNKNOWN
@@ -1187,7 +1185,7 @@ class Flow(Code):
                 and child.func.id == "vars"
                 and not self.facts.is_only_read(self.module, child)
             )
-            for child in ast.walk(node)
+            for child in trees.nodes(node)
         )
         for name in vars(namespace):
             if everything or name in self.facts.stored:
@@ -1199,7 +1197,7 @@ def _stored_attributes(program: Program) -> frozenset[str]:
     return frozenset(
         node.attr
         for module in program.modules.values()
-        for node in ast.walk(module.tree)
+        for node in trees.nodes(module.tree)
         if isinstance(node, ast.Attribute)
         and not isinstance(node.ctx, ast.Load)
         and not (isinstance(node.value, ast.Name) and node.value.id == "self")
@@ -1249,7 +1247,7 @@ def _reachable(value: Any) -> list[Any]:
 def _mentioned(scope: Scope) -> set[str]:
     """Names that stand in a scope inside and belong to none of its own."""
     node = scope.node
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+    return {child.id for child in trees.nodes(node) if isinstance(child, ast.Name)}
 
 
 def _is_frozen(node: ast.ClassDef, outer: Code) -> bool:

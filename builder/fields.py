@@ -22,6 +22,7 @@ import builtins
 import re
 from collections.abc import Iterator
 
+from builder import trees
 from builder.bindings import Bindings, Outside, Variable
 from builder.edits import Edit, Quote, quoted
 from builder.errors import BuildError, Problem
@@ -276,7 +277,7 @@ class _Fields:
         for part in self.kept.parts:
             parents: dict[ast.AST, ast.AST] = {}
             rewrite, source = self.rewrites[part.module.name], part.module.source
-            for node in ast.walk(part.node):
+            for node in trees.nodes(part.node):
                 for child in ast.iter_child_nodes(node):
                     parents[child] = node
             for node in parents:
@@ -427,7 +428,7 @@ class _Field:
 
     def mentions_special(self, tree: ast.expr) -> bool:
         """Whether any name in an annotation stands for what is treated apart."""
-        for node in ast.walk(tree):
+        for node in trees.nodes(tree):
             match node:
                 case ast.Name(id=name) if self.stands_for_special(self.bindings.variable(self.module, name)):
                     return True

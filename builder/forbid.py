@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from builder import trees
 from builder.availability import Availability, is_standard, lacks, missed
 from builder.bindings import Bindings, Outside, Variable
 from builder.errors import Problem
@@ -199,7 +200,7 @@ class _Part:
     def environment(self, occurrence: Occurrence) -> list[Problem]:
         """A variable may be set, and read where the launcher or the harness owns it. (Knobs are frozen by now.)"""
         policy = self.settings.profile.environment
-        for node in ast.walk(self.part.node):
+        for node in trees.nodes(self.part.node):
             if _is_write(node, occurrence):
                 return []
             read = _variable_read(node, occurrence)
@@ -352,7 +353,7 @@ def _is_write(node: ast.AST, occurrence: Occurrence) -> bool:
 
 def _call_of(tree: ast.AST, function: ast.AST) -> ast.Call | None:
     """The call of a function named at a place."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = (node for node in trees.nodes(tree) if isinstance(node, ast.Call))
     return next((node for node in calls if node.func is function), None)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from builder import trees
 from builder.configs import FunctionNode, Key
 from builder.expressions import Expressions
 from builder.facts import Facts
@@ -73,7 +74,7 @@ class _Freezer(Expressions):
         """Whether a statement was evaluated whole and only makes or fills a parser of the command line."""
         if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr, ast.For)):
             return False
-        names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+        names = [child for child in trees.nodes(node) if isinstance(child, ast.Name)]
         occurrences = [o for o in (self.module.by_node.get(name) for name in names) if o is not None]
         if not any(self.facts.is_parser(self.module, occurrence) for occurrence in occurrences):
             return False

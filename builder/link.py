@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from builder import hints
+from builder import hints, trees
 from builder.bindings import Bindings, Missing, Outside, Variable
 from builder.errors import Problem
 from builder.rewrite import Rewrite
@@ -181,7 +181,7 @@ class Linker:
             union = Union(node, [])  # type: ignore[arg-type]  # more than one member: a BinOp
             for member in members:
                 variables = set()
-                for child in ast.walk(member):
+                for child in trees.nodes(member):
                     occurrence = module.by_node.get(child)
                     reference = self.bindings.of(module, occurrence) if occurrence else None
                     if occurrence and reference and isinstance(reference.meaning, Variable):
@@ -279,7 +279,7 @@ def is_main_block(node: ast.stmt) -> bool:
 def paths_by_getattr(node: ast.AST) -> dict[ast.AST, tuple[str, ast.Call]]:
     """`getattr(X, "name")` and the like by the node of X, with the name: "" where it is known only at run time."""
     found: dict[ast.AST, tuple[str, ast.Call]] = {}
-    for call in ast.walk(node):
+    for call in trees.nodes(node):
         match call:
             case ast.Call(func=ast.Name(id=function), args=[ast.Name() | ast.Attribute() as subject, name, *_]) if (
                 function in ATTRIBUTE_CALLS

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from builder import trees
 from builder.bindings import Bindings, Variable
 from builder.effects import PURE_CALLS, Effects
 from builder.errors import Problem
@@ -61,7 +62,7 @@ class _Block:
         """Statements that change what is outside of the block."""
         assert isinstance(self.part.node, ast.If)
         found: list[tuple[ast.Call | ast.Attribute | ast.Subscript, str]] = []
-        for node in (node for statement in self.part.node.body for node in ast.walk(statement)):
+        for node in (node for statement in self.part.node.body for node in trees.nodes(statement)):
             if isinstance(node, ast.Call):
                 path = self.effects.path(node.func, self.module)
                 if not self.is_harmless(path):

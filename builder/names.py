@@ -14,6 +14,7 @@ import keyword
 import textwrap
 from dataclasses import dataclass, field
 
+from builder import trees
 from builder.bindings import Bindings, Outside, Variable
 from builder.edits import Edit
 from builder.errors import BuildError, Problem
@@ -477,7 +478,7 @@ def _with_name(text: str, old: str, new: str) -> str:
     for line in text.strip().splitlines(keepends=True):
         starts.append(starts[-1] + len(line.encode()))
     data = text.strip().encode()
-    places = [starts[n.lineno - 1] + n.col_offset for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == old]
+    places = [starts[n.lineno - 1] + n.col_offset for n in trees.nodes(tree) if isinstance(n, ast.Name) and n.id == old]
     for place in sorted(places, reverse=True):
         data = data[:place] + new.encode() + data[place + len(old.encode()) :]
     return text[:blank] + data.decode()

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from builder import trees
 from builder.bindings import Bindings
 from builder.errors import Problem
 from builder.link import ATTRIBUTE_CALLS, Linker
@@ -59,7 +60,7 @@ class Reflection:
         """The problems of one part, in the order of its tree."""
         rewrite, source = self.linker.rewrites[self.module.name], self.module.source
         harmless = self.harmless(part.node)
-        for node in ast.walk(part.node):
+        for node in trees.nodes(part.node):
             if not isinstance(node, (ast.Attribute, ast.Call, ast.Constant)) or rewrite.is_dead(source.start(node)):
                 continue
             match node:
@@ -79,7 +80,7 @@ class Reflection:
     def harmless(self, part: ast.AST) -> set[ast.AST]:
         """Strings that are names of loggers or files to write; `__module__` compared with a name from elsewhere."""
         found: set[ast.AST] = set()
-        for node in ast.walk(part):
+        for node in trees.nodes(part):
             match node:
                 case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Constant() as text, *_]) if (
                     name in LOGGERS

@@ -13,7 +13,7 @@ import builtins
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from builder import scopes
+from builder import scopes, trees
 from builder.errors import BuildError, Problem
 from builder.scopes import Occurrence, Scope
 from builder.settings import Settings
@@ -349,7 +349,7 @@ def _import_statements(node: ast.stmt, module: Module) -> list[tuple[Statement, 
 
 def _passes_over(handler: ast.ExceptHandler) -> bool:
     """Whether a handler may let the program go on after a failing import: one that ends in `raise` does not."""
-    leaves = any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in ast.walk(handler))
+    leaves = any(isinstance(node, (ast.Return, ast.Break, ast.Continue)) for node in trees.nodes(handler))
     return catches_import_error(handler) and (leaves or not isinstance(handler.body[-1], ast.Raise))
 
 

@@ -13,12 +13,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from builder import strings
-from builder.source import Source
+from builder import strings, trees
+from builder.source import Source, all_statements
 
 TYPING = ("typing", "typing_extensions")
 NAME = re.compile(r"[^\W\d]\w*")
-INNER: dict[type, tuple[str, ...]] = {}  # kind of node -> its fields in which names may stand
 NAMESPACE_READERS = ("locals", "vars", "dir")  # builtins that show a scope's names as data
 
 
@@ -203,10 +202,7 @@ class _Analyzer:
             self.children(node)
 
     def children(self, node: ast.AST) -> None:
-        kind = type(node)
-        if kind not in INNER:
-            INNER[kind] = tuple(field for field in kind._fields if field not in ("ctx", "op", "ops", "type_comment"))
-        for field in INNER[kind]:
+        for field in trees.inner_fields(node):
             value = getattr(node, field, None)
             if isinstance(value, list):
                 for item in value:
@@ -304,7 +300,7 @@ class _Analyzer:
         """The name in `typing` of what a name or attribute was imported as; "" for anything else."""
         if self._typing is None:
             self._typing = {}
-            for statement in ast.walk(self.tree):
+            for statement in all_statements(self.tree):
                 if isinstance(statement, ast.Import):
                     names = [(alias.asname or alias.name, alias.name) for alias in statement.names]
                     self._typing.update({bound: "" for bound, name in names if name in TYPING})
@@ -323,7 +319,7 @@ class _Analyzer:
         except SyntaxError:
             return
         start, end = self.source.start(node), self.source.end(node)
-        for name in ast.walk(tree):
+        for name in trees.nodes(tree):
             if isinstance(name, ast.Name):
                 self.add(name.id, start, end, "type_load", node)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from builder import trees
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.link import Linker
@@ -71,7 +72,7 @@ class Shown:
             return False
         part = module.parts[occurrence.part]
         if part not in self._called:
-            self._called[part] = {inner.func for inner in ast.walk(part.node) if isinstance(inner, ast.Call)}
+            self._called[part] = {inner.func for inner in trees.nodes(part.node) if isinstance(inner, ast.Call)}
         return node not in self._called[part]
 
     def frames(self) -> bool:

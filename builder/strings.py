@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from builder import trees
+
 OPENING = re.compile(r"((?:[rR][bBfF]|[bBfF][rR]|[rRbBfFuU])?)('''|\"\"\"|'|\")")
 LABEL = re.compile(r"=[ \t\n]*[!:}]")
 BLANK = re.compile(r"(?:[ \t\f\n]|\\\n|\#[^\n]*)*")
@@ -186,7 +188,7 @@ def parse_field(text: str, field: Field, line: int, column: int) -> ast.expr:
         place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + len(name)}
         return ast.Name(name, ast.Load(), **place)
     tree = ast.parse(f"({text[field.start : field.end]}\n)", mode="eval").body
-    for node in ast.walk(tree):
+    for node in trees.nodes(tree):
         if hasattr(node, "lineno"):
             _shift(node, line, column)
     return tree

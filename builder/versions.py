@@ -9,7 +9,7 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from builder import strings
+from builder import strings, trees
 from builder.source import Source, all_statements
 
 Version = tuple[int, int]
@@ -93,7 +93,7 @@ def newer_syntax(source: Source, node: ast.stmt, python: Version) -> Iterator[tu
         if getattr(child, "type_params", None) and type(child).__name__ != "TypeAlias" and python < (3, 12):
             yield source.start(child), "type parameters in brackets came with Python 3.12"
     if python < (3, 12):
-        for found in ast.walk(node):
+        for found in trees.nodes(node):
             if isinstance(found, ast.JoinedStr):
                 yield from _nested(source, found)
 
