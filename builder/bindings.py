@@ -12,6 +12,7 @@ import ast
 from dataclasses import dataclass
 
 from builder.errors import Problem
+from builder.exports import ComputedError, declared
 from builder.scan import External, Import, InPackage, Member, Module, Program, Target
 from builder.scopes import Occurrence
 from builder.source import BLOCKS, all_statements
@@ -71,6 +72,7 @@ class Bindings:
         self._by_alias: dict[ast.AST, Import] = {}
         self._star_copies: dict[str, dict[str, list[Import]]] = {}
         self._declared: dict[str, list[str] | None] = {}
+        self.computed: dict[str, ast.stmt] = {}  # modules whose `__all__` only running them would show, and where
         self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
         self._certain: dict[Import, bool] = {}
@@ -219,8 +221,28 @@ class Bindings:
     def declared(self, module: Module) -> list[str] | None:
         """A module's `__all__`, where it has one."""
         if module.name not in self._declared:
-            self._declared[module.name] = _declared(module)
+            self._declared[module.name] = None  # while looking: lists that are made of each other
+            try:
+                self._declared[module.name] = declared(module, lambda node: self.listed_by(module, node))
+            except ComputedError as computed:
+                self.computed[module.name] = computed.node
         return self._declared[module.name]
+
+    def listed_by(self, module: Module, node: ast.Attribute) -> list[str] | None:
+        """What `ops.__all__` lists, where `ops` is a module of the recipe."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        occurrence = module.by_node.get(root)
+        if occurrence is None or occurrence.home() is not module.scope:
+            return None
+        bound = [self.import_of(o) for o in module.scope.bound.get(occurrence.name, [])]
+        if len(bound) != 1 or bound[0] is None or isinstance(bound[0].target, External):
+            return None
+        target = bound[0].target
+        name = target.module if isinstance(target, InPackage) else f"{target.module}.{target.name}"
+        name = ".".join([name, *(attribute.attr for attribute in occurrence.attributes[:-1])])
+        return self.declared(self.modules[name]) if name in self.modules else None
 
     def of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         """What an occurrence means; None for a local name or a builtin."""
@@ -281,14 +303,6 @@ class Bindings:
         if bound[0].kind == "definition":
             return bound[0].node  # type: ignore[return-value]
         return module.parts[bound[0].part].node
-
-
-def _declared(module: Module) -> list[str] | None:
-    for statement in module.tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=items) | ast.Tuple(elts=items)):
-                return [item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str)]
-    return None
 
 
 def _block_of(node: ast.AST, statement: ast.stmt) -> list[ast.stmt]:

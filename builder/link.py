@@ -243,6 +243,13 @@ class Linker:
             if isinstance(found.target, External):
                 message = f"`from {found.target.module} import *` takes names that only running it would show"
                 return [module.problem(start, "BLD016", message, "import the names that are used")]
+            target = found.target.module
+            self.bindings.exported(self.program.modules[target])
+            if target in self.bindings.computed:
+                home = self.program.modules[target]
+                line = home.source.line(home.source.start(self.bindings.computed[target]))
+                message = f"`from {target} import *`: only running {home.source.name}:{line} would show what that takes"
+                return [module.problem(start, "BLD016", message, "write `__all__` as a list, or import by name")]
             if not found.direct:
                 return [
                     module.problem(start, "BLD016", "a star import inside a block", "move it to the top of the module")
