@@ -5,6 +5,7 @@ alike.
 from __future__ import annotations
 
 import ast
+import fnmatch
 import keyword
 import math
 from typing import Any
@@ -55,13 +56,15 @@ class Expressions(Surgeon):
 
     def decide(self, node: ast.expr) -> tuple[bool, Any]:
         """Whether knobs alone decide an expression, and its value."""
-        if node in self.facts.decisions:
-            value, knobs = self.facts.decisions[node]
-            return bool(knobs), value
+        known = self.facts.known_at(node)
+        if known is not None:
+            return bool(known[1]), known[0]
         run = Run()
         try:
             value = self.facts.evaluator(self.module, run).evaluate(node)
-        except (values.UnknownValueError, values.RaisedError):
+        except (values.UnknownValueError, values.RaisedError) as error:
+            if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)):
+                self.rewrite.undecided[node] = error
             return False, None
         return bool(run.used), value
 
@@ -147,20 +150,20 @@ class Expressions(Surgeon):
     def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
         """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
         inside = [child for child in trees.nodes(node) if isinstance(child, (ast.Call, ast.Subscript))]
-        if not any(map(self.is_read, inside)) or any(map(self.is_setdefault, inside)):
+        if not any(map(self.is_read, inside)) or any(map(self.is_for_others, inside)):
             return False
         decided, value = self.decide(node)
         if decided and _is_literal(value):
-            self.facts.resolve(self.module, node, value)
-            self.literal(node, value, parent)
-            return True
+            if self.facts.resolve(self.module, node, value):
+                self.literal(node, value, parent)
+                return True
+            return False  # a function of the program that knobs are given to: its call says more than a number
         return self.read_default(node, parent)
 
     def is_read(self, node: ast.Call | ast.Subscript) -> bool:
         """Whether a node itself is a read of the environment, or a call of a function of the recipe."""
         function = node.func if isinstance(node, ast.Call) else node.value
-        path = self.facts.evaluator(self.module).path(function)
-        if path.startswith(("os.environ", "os.getenv", "sys.argv")):
+        if self.facts.evaluator(self.module).reads_environment(function):
             return True
         occurrence = self.module.by_node.get(root_of(function))
         reference = self.bindings.of(self.module, occurrence) if occurrence else None
@@ -224,6 +227,15 @@ class Expressions(Surgeon):
             case ast.Call(func=ast.Attribute(attr="setdefault") as func, args=[ast.Constant(value=str()), _]):
                 return self.facts.evaluator(self.module).path(func) == "os.environ.setdefault"
         return False
+
+    def is_for_others(self, node: ast.expr) -> bool:
+        """Whether a call sets a variable that compilers or libraries read. (A knob's own is gone anyway.)"""
+        if not self.is_setdefault(node):
+            return False
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.args[0], ast.Constant)
+        patterns = self.facts.program.settings.profile.environment.matters
+        return any(fnmatch.fnmatchcase(str(node.args[0].value), pattern) for pattern in patterns)
 
     def set_variable(self, statement: ast.stmt, node: ast.Call) -> None:
         """`os.environ.setdefault("X", value)` sets what it would have left: nothing outside decides any more.
@@ -375,7 +387,7 @@ class Expressions(Surgeon):
         source = self.source
         start, end = source.start(node), source.end(node)
         low, high = source.start(chosen[-1]), source.end(chosen[-1])
-        simple = isinstance(chosen[-1], (ast.Name, ast.Attribute)) or not isinstance(
+        simple = isinstance(chosen[-1], (ast.Name, ast.Attribute, ast.Constant)) or not isinstance(
             parent, (*TIGHT, ast.Attribute, ast.Call)
         )
         self.edit(start, end, *([Span(low, high)] if simple else ["(", Span(low, high), ")"]))

@@ -20,11 +20,11 @@ from typing import Any
 from builder import arguments, trees, values
 from builder.bindings import Bindings, Outside, Variable
 from builder.configs import Configs
-from builder.environment import ENVIRON, Environment, Place, Write, outside_path
+from builder.environment import ENVIRON, Environ, Environment, Place, Write, outside_path
 from builder.knobs import Config
 from builder.scan import InPackage, Module, Program, is_typing_block
 from builder.scopes import Occurrence, Scope
-from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
+from builder.values import UNKNOWN, Evaluator, RaisedError, Run, UnknownValueError
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MACHINE = "the contest's machine"
@@ -119,6 +119,7 @@ class Facts:
         self.settled: set[int] = set()  # namespaces of which nothing is left but reads of their fields
         self.decisions: dict[ast.AST, tuple[bool, tuple[str, ...]]] = {}  # tests in straight code -> outcome, knobs
         self.attempts: dict[ast.Try, list[ast.stmt]] = {}  # whether they raise is decided by knobs -> what runs
+        self.moments: dict[ast.AST, Constant] = {}  # reads in straight code -> what they gave when it ran
         self.stored = _stored_attributes(program)
         self.rejected: dict[ast.AST, tuple[Module, RaisedError]] = {}
         self.resolved: dict[str, tuple[Any, tuple[str, ...], Place]] = {}  # variable -> what it became first
@@ -195,20 +196,22 @@ class Facts:
 
     def is_steady(self, variable: Variable, value: Any) -> bool:
         """Whether a value stays what it was when its module had run: it cannot change, or nothing changes it."""
-        if values.is_constant(value) or isinstance(value, (Function, Instance, External, range, argparse.Namespace)):
+        steady = (Function, Instance, External, Environ, range, argparse.Namespace)
+        if values.is_constant(value) or isinstance(value, steady):
             return True
         return self.stays_as_made(variable)
 
     def stays_as_made(self, variable: Variable) -> bool:
-        """Whether nothing but its own module's straight code can change a container or parser."""
+        """Whether nothing changes a container, and nothing but straight code a parser."""
         return all(self.only_reads(module, occurrence) for module, occurrence in self.uses(variable))
 
     def only_reads(self, module: Module, occurrence: Occurrence) -> bool:
-        """Whether one use of a container or parser leaves it as it is (its own module's straight code is followed)."""
+        """Whether one use of a container or parser leaves it as it is."""
         if occurrence.kind != "load":
             return occurrence.kind in ("import", "type_load") or not occurrence.scope.deferred
-        if not occurrence.scope.deferred and occurrence.home() is module.scope:
-            return True
+        flow = self._modules.get(module.name)
+        if not occurrence.scope.deferred and flow is not None and occurrence.name in flow.parsers:
+            return True  # a parser is filled by straight code, which is followed
         return self.is_only_read(module, occurrence.node)
 
     def is_only_read(self, module: Module, node: ast.AST) -> bool:
@@ -456,11 +459,16 @@ class Facts:
             raise unknown
         return value
 
+    def known_at(self, node: ast.AST) -> Constant | None:
+        """What a test or read in straight code gave when it ran; a container is a copy."""
+        known = self.decisions.get(node) or self.moments.get(node)
+        return (copy.deepcopy(known[0]), known[1]) if known else None
+
     def outcome(self, module: Module, test: ast.expr) -> bool | None:
         """What knobs decide a test to be; None where they do not."""
-        if test in self.decisions:
-            value, knobs = self.decisions[test]
-            return value if knobs else None
+        known = self.known_at(test)
+        if known is not None:
+            return bool(known[0]) if known[1] else None
         run = Run()
         try:
             code = self.evaluator(module, run)
@@ -484,12 +492,21 @@ class Facts:
             return self._modules.get(module.name)
         return self._functions.get(scope.node)
 
-    def resolve(self, module: Module, node: ast.AST, value: Any) -> None:
-        """Note what a read of the environment became, when one variable alone decided it."""
+    def resolve(self, module: Module, node: ast.AST, value: Any) -> bool:
+        """Note what a read of the environment or the command line became. False for anything else."""
+        if node in self.moments:
+            return True  # noted when it ran
         run = Run()
         self.evaluator(module, run).evaluate(node)  # type: ignore[arg-type]
         if run.read:
-            self.resolved.setdefault(run.read[-1], (value, tuple(run.used), self.place(module, node)))
+            self.note(run.read[-1], value, tuple(run.used), self.place(module, node))
+        return bool(run.read)
+
+    def note(self, variable: str, value: Any, knobs: tuple[str, ...], place: Place) -> None:
+        """Note what a read of a variable became: the outermost one counts, which comes last at one place."""
+        before = self.resolved.get(variable)
+        if before is None or before[2] == place:
+            self.resolved[variable] = (copy.deepcopy(value), knobs, place)
 
     def forget_functions(self) -> None:
         """Follow functions anew when next asked, those aside that options come from."""
@@ -606,6 +623,7 @@ class Code(values.Frame):
             return ENVIRON
         if path == "sys.argv":
             self.context.use("sys.argv")
+            self.context.read.append("sys.argv")
             script = facts.program.settings.profile.launch.script
             return [script, *facts.environment.arguments]  # made anew each time: changing it is not evaluated
         if path.startswith("argparse.") and path.removeprefix("argparse.") in arguments.NAMES:
@@ -626,11 +644,24 @@ class Code(values.Frame):
         occurrence = self.module.by_node.get(root)
         return outside_path(self.facts.bindings, self.module, occurrence) if occurrence else ""
 
+    def reads_environment(self, node: ast.expr) -> bool:
+        """Whether an expression is the environment, or a function that reads it, under whatever name."""
+        path = self.path(node)
+        if path:
+            return path.startswith(("os.environ", "os.getenv", "sys.argv"))
+        try:
+            value = self.evaluate(node)
+        except (UnknownValueError, RaisedError):
+            return isinstance(node, ast.Attribute) and self.reads_environment(node.value)
+        return value is ENVIRON or (isinstance(value, External) and value.path.startswith(("os.environ", "os.getenv")))
+
     # Values that are no plain data
 
     def member(self, node: ast.Attribute, owner: Any) -> Any:
         """Fields of instances, members of outside modules, parts of the version."""
         match owner:
+            case Environ() if node.attr == "get":
+                return External("os.environ.get")
             case External():
                 return self.external(node, f"{owner.path}.{node.attr}")
             case Version() if node.attr in ("major", "minor"):
@@ -772,6 +803,8 @@ class Code(values.Frame):
             if found is not UNKNOWN:
                 return found
         callee = self.evaluate(node.func)
+        if isinstance(callee, External) and callee.path in ("os.getenv", "os.environ.get"):
+            return self._compute(node, self.getter(node), *positional, **named)
         if isinstance(callee, Function):
             return callee(*positional, **named)
         if isinstance(callee, Variable):
@@ -926,6 +959,7 @@ class Flow(Code):
         self.stores: dict[int, list[ast.stmt]] = {}  # namespace -> statements that set its fields
         self.followed: set[ast.AST] = set()  # statements that were evaluated whole
         self.parsers: set[str] = set()  # variables that hold parsers of the command line
+        self.records = True  # what is evaluated now is evaluated once
         self.shared = self._shared(facts)
 
     def _shared(self, facts: Facts) -> frozenset[str]:
@@ -949,6 +983,34 @@ class Flow(Code):
         if len(bound) != 1 or len(executed) != 1 or self.variables.get(name, UNKNOWN) is UNKNOWN:
             return UNKNOWN, ()
         return self.variables[name], self.knobs.get(name, ())
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """Evaluate, and remember what reads in straight code give."""
+        if not (self.records and isinstance(node, (ast.Call, ast.Subscript, ast.Compare))):
+            return super().evaluate(node)
+        outer, self.context.used = self.context.used, {}
+        read, self.context.read = self.context.read, []
+        try:
+            value = super().evaluate(node)
+            if self.context.read:
+                if not isinstance(value, values.MUTABLE) or isinstance(value, (list, dict)):
+                    self.facts.moments[node] = (copy.deepcopy(value), tuple(self.context.used))
+                self.facts.note(self.context.read[-1], value, tuple(self.context.used), self.place(node))
+        finally:
+            self.context.used = {**outer, **self.context.used}
+            self.context.read = [*read, *self.context.read]
+        return value
+
+    def place(self, node: ast.AST) -> Place:
+        """File and line of a node."""
+        return self.facts.place(self.module, node)
+
+    def nested(self) -> Evaluator:
+        """What a comprehension evaluates is evaluated more than once."""
+        inner = super().nested()
+        assert isinstance(inner, Flow)
+        inner.records = False
+        return inner
 
     def _read_name(self, node: ast.Name) -> Any:
         if node.id in self.shared:
@@ -984,6 +1046,7 @@ class Flow(Code):
         """Follow one statement."""
         self.context.steps = 0
         self.context.used = dict.fromkeys(self.deciding)
+        self.records = True
         match node:
             case ast.If():
                 return self.decide(node)
@@ -1042,6 +1105,7 @@ class Flow(Code):
             return
         if self.constant(node):
             return
+        self.records = isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert))
         try:
             self.statement(node)
         except UnknownValueError:

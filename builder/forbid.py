@@ -18,6 +18,7 @@ from builder.scan import External, Module, Part
 from builder.scopes import Occurrence
 from builder.settings import Settings
 from builder.shake import Shaker
+from builder.values import RaisedError
 from builder.versions import absent, newer_syntax, version
 
 BUILTINS = {
@@ -216,7 +217,13 @@ class _Part:
             foreign = [name for name in names if not self.settings.is_owned(name)]
             if not foreign:
                 return []
+            why = self.linker.rewrites[self.module.name].undecided.get(node)
+            if isinstance(why, RaisedError) and why.kind is KeyError:
+                message = f"reads the environment variable {foreign[0]}, which is not set, and has no default for it"
+                remedy = f"give it: --set {foreign[0]}=VALUE"
+                return [self.module.problem(occurrence.start, "BLD021", message, remedy)]
             message = f"reads the environment variable {foreign[0]}, and settings do not decide what comes of it"
+            message += f": {why}" if why else ""
             remedy = "make its default a plain value; of variables that are no knobs only these may be read"
             return [
                 self.module.problem(

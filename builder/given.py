@@ -196,9 +196,34 @@ def _read_launch(given: Given, settings: Settings, launch: str | None) -> None:
             raise refuse("BLD046", *place, message, "leave it out")
         else:
             given.add(variable, Value(value, value, "launch string", place))
-    given.launch = shlex.join([*before, rules.script])
-    given.launch = " ".join([*kept, given.launch])
+    given.launch = " ".join([*kept, *_launcher(before, settings), rules.script])
     given.arguments = words[script + 1 :]
+
+
+def _launcher(words: list[str], settings: Settings) -> list[str]:
+    """The words between the variables and the script, which the contest's grammar must know."""
+    rules = settings.profile.launch
+    known = [*rules.launcher]
+    found: list[str] = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        option, equals, count = word.replace("-", "_").partition("=")
+        if option == "__nproc_per_node":
+            if not equals:
+                count = waiting.pop(0) if waiting else ""
+            found.append(f"--nproc_per_node={count}")
+        elif word in known:
+            known.remove(word)
+            found.append(word)
+        else:
+            expected = " ".join([*rules.launcher, "--nproc_per_node=N", rules.script])
+            message = f"the launch string has {word!r} where the contest knows only `{expected}`"
+            raise refuse("BLD046", LAUNCH, 0, message, "quote a value that holds blanks, and leave all else out")
+    if found[:1] != rules.launcher[:1]:
+        message = f"the launch string does not run `{rules.launcher[0]}`"
+        raise refuse("BLD046", LAUNCH, 0, message, "write it in the contest's form")
+    return found
 
 
 def _read_sets(given: Given, sets: list[str]) -> None:

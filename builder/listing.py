@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Any
 
 from builder.arguments import Option
@@ -59,10 +60,24 @@ def unknown(facts: Facts, given: Given) -> list[Problem]:
     problems = []
     left = {name: many for name, many in given.values.items() if name not in facts.environment.reads}
     problems += check_names(facts.program, Given(left), [*fields, *facts.environment.reads])
+    problems += _read_by_others(facts, given)
     words = [word.partition("=")[0] for word in facts.environment.arguments if word.startswith("--")]
     if words and not facts.options and not _reads_arguments(facts):
         message = f"the program has no option `{words[0]}`: it reads no command line"
         problems.append(Problem(_place(given, words[0]), 0, "BLD004", message, "leave it out"))
+    return problems
+
+
+def _read_by_others(facts: Facts, given: Given) -> list[Problem]:
+    """Variables that compilers and libraries read: the artifact must set them itself, its launch string cannot."""
+    patterns = facts.program.settings.profile.environment.matters
+    problems = []
+    for name, many in given.values.items():
+        matters = any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        if matters and name in facts.environment.given and name not in facts.environment.writes:
+            message = f"`{name}` is read by others than the program, and the contest's launch string cannot set it"
+            remedy = f'set it at the top of the program: os.environ["{name}"] = {many[-1].text!r}'
+            problems.append(Problem(*many[-1].place, "BLD046", message, remedy))
     return problems
 
 
@@ -87,6 +102,8 @@ def warnings(facts: Facts, given: Given) -> list[str]:
         if count > 1:
             found.append(f"option `{word}` is given {count} times in the launch string; the program decides")
     for name, (value, used, (file, line)) in sorted(facts.resolved.items()):
+        if name not in facts.environment.reads:
+            continue  # the command line
         others = [other for other in used if other != name and other in facts.environment.reads]
         if others and name not in given.values:
             followed = ", ".join(f"`{other}`" for other in others)

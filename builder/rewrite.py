@@ -30,6 +30,7 @@ class Rewrite:
     renamed: dict[tuple[ast.AST, str], str] = field(default_factory=dict)  # (node, name in it) -> name in the artifact
     quoted: set[ast.AST] = field(default_factory=set)  # annotations written as strings
     looked_through: set[ast.AST] = field(default_factory=set)  # imports in functions that need no statement any more
+    undecided: dict[ast.AST, Exception] = field(default_factory=dict)  # reads that settings do not decide, and why
     needs: list[tuple[int, Outside]] = field(default_factory=list)  # (part, import that text put in asks for)
     _starts: list[int] = field(default_factory=list)  # the dead spans in order, those that meet as one
     _ends: list[int] = field(default_factory=list)
