@@ -1,20 +1,26 @@
-"""Builds several settings files in one process of any supported Python, and prints the hashes as JSON.
+"""Builds many requests in one process of any supported Python, and prints the hashes of what comes out as JSON.
 
-    python builder_build_many.py SITE_PACKAGES PROFILE_JSON SETTINGS[:CONFIG[:SET,SET]]...
+    python builder_build_many.py SITE_PACKAGES WORK.json
+
+WORK.json holds `profiles` (path or name -> contest profile) and `requests` (key -> fields of builder.produce.Request).
+A result is a mapping of file names to SHA-256, or the text of the refusal.
 
 Interpreters beside the one that runs the tests have none of the project's compiled dependencies; the builder itself
-needs only PyYAML and the contest profile. So the profile comes as JSON, read by the tests' own Python, and stands in
-for `scorer.contest`.
+needs only PyYAML and the contest profile. So profiles come as JSON, read by the tests' own Python, and stand in for
+`scorer.contest`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import types
 from pathlib import Path
 from typing import Any
+
+PATHS = ("settings", "entry", "config", "env_file")
 
 
 def namespace(value: Any) -> Any:
@@ -24,35 +30,36 @@ def namespace(value: Any) -> Any:
 
 
 def main() -> None:
-    site, profiles, *builds = sys.argv[1:]
+    os.umask(int(os.environ.get("BUILD_UMASK", "022"), 8))
+    site, work = sys.argv[1:]
     sys.path[:0] = [str(Path(__file__).parents[1]), site]
+    given = json.loads(Path(work).read_text(encoding="utf-8"))
     contest: Any = types.ModuleType("scorer.contest")
-    known = json.loads(Path(profiles).read_text(encoding="utf-8"))
 
     def load(name: str) -> Any:
-        profile = namespace(known[str(name)])
-        profile.launch.environment = known[str(name)]["launch"]["environment"]  # a mapping in the profile too
+        data = given["profiles"][str(name)]
+        profile = namespace(data)
+        profile.launch.environment = data["launch"]["environment"]  # a mapping in the profile too
         return profile
 
     contest.load = load
     contest.Profile, contest.ProfileError = types.SimpleNamespace, ValueError
     sys.modules["scorer.contest"] = contest
     from builder.errors import BuildError
-    from builder.produce import produce
+    from builder.produce import Request, build
 
     results: dict[str, Any] = {}
-    for text in builds:
-        settings, _, rest = text.partition(":")
-        config, _, sets = rest.partition(":")
+    for key, fields in given["requests"].items():
+        typed = {name: Path(value) if name in PATHS and value else value for name, value in fields.items()}
         try:
-            made = produce(Path(settings), Path(config) if config else None, sets.split(",") if sets else [])
+            made = build(Request(**typed))
         except BuildError as error:
-            results[text] = str(error)
+            results[key] = str(error)
             continue
         manifest = json.loads(made.files["manifest.json"])
         del manifest["tools"]["python"], manifest["git"]
-        files = {**made.files, "manifest.json": json.dumps(manifest).encode()}
-        results[text] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        files = {**made.files, "manifest.json": json.dumps(manifest).encode(), "warnings": repr(made.warnings).encode()}
+        results[key] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     print(json.dumps(results, sort_keys=True))
 
 

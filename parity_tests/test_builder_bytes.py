@@ -1,7 +1,10 @@
-"""The same recipe gives the same bytes: under every Python, hash seed, locale, umask, directory, line end."""
+"""The same recipe gives the same bytes: under every Python and in all surroundings. All builder cases are built, a file
+with knobs of every kind, and the recipe.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -13,13 +16,23 @@ from typing import Any
 import pytest
 import yaml
 
-from parity_tests.test_builder_cases import CASES, NAMES, prepare
+from builder.produce import Request
+from parity_tests import hand_kept
+from parity_tests.test_builder_cases import CASES, NAMES, profile_text, request
 from scorer.contest import load
 
 ROOT = Path(__file__).parents[1]
 SITE = str(Path(yaml.__file__).parents[1])
 # Messages of the parser itself differ between versions.
 PARSER_SPEAKS = ("syntax_error", "syntax_above_the_target")
+LAUNCHES: dict[str, dict[str, str]] = {
+    "hand-kept file": {},
+    "hand-kept file, other knobs": {
+        "FF_DEPTH": "3", "FF_ACT": "swiglu", "FF_KV_HEADS": "2", "FF_QK_NORM": "0", "FF_BETAS": "0.9, 0.99",
+        "--seq-len": "24", "--schedule": "cosine", "--shuffle": "", "--betas": "0.7 0.9", "-b": "3",
+    },
+}  # fmt: skip
+Requests = dict[str, Request]
 
 
 def find_python(version: str) -> str:
@@ -41,91 +54,143 @@ def find_python(version: str) -> str:
     pytest.skip(f"no Python {version} is installed here")
 
 
+def requests_in(base: Path) -> Requests:
+    """Everything that is built, its sources copied under a directory."""
+    found = {name: request(CASES / name, base / name) for name in NAMES}
+    file = hand_kept.write(seed=3, experiments=14)
+    (base / "hand_kept").mkdir()
+    entry, contest = base / "hand_kept/train.py", base / "hand_kept/contest.yaml"
+    entry.write_text(file.text, encoding="utf-8")
+    contest.write_text(profile_text(), encoding="utf-8")
+    for name, settings in LAUNCHES.items():
+        found[name] = Request(entry=entry, launch=file.launch(settings), contest=str(contest))
+    shutil.copytree(ROOT / "recipe", base / "recipe", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, sets in (("recipe", ()), ("recipe, other knobs", ("depth=3",))):
+        config = base / "recipe/configs/small.yaml"
+        found[name] = Request(settings=base / "recipe/build.yaml", config=config, sets=sets)
+    return found
+
+
 def build_all(
-    python: str, builds: list[str], profiles: Path, cwd: Path | None = None, **environment: str
+    python: str,
+    requests: Requests,
+    work: Path,
+    *,
+    cwd: Path | None = None,
+    flags: tuple[str, ...] = (),
+    **environment: str,
 ) -> dict[str, Any]:
-    command = [python, str(ROOT / "parity_tests/builder_build_many.py"), SITE, str(profiles), *builds]
+    """The results of all requests, built by one process."""
+    profiles = {"embedded": load("embedded").model_dump()}
+    for one in requests.values():
+        path = Path(one.contest or (one.settings or work).parent / "contest.yaml")
+        if path.is_file():
+            profiles[str(path)] = load(path).model_dump()
+    plain = {
+        key: {name: str(value) if isinstance(value, Path) else value for name, value in vars(one).items()}
+        for key, one in requests.items()
+    }
+    work.write_text(json.dumps({"profiles": profiles, "requests": plain}), encoding="utf-8")
+    command = [python, *flags, str(ROOT / "parity_tests/builder_build_many.py"), SITE, str(work)]
     env = {"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=cwd, encoding="utf-8")
     assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
     results: dict[str, Any] = json.loads(done.stdout)
     return results
 
 
 @pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
-    """Every case prepared in a room, and the profiles that their settings name."""
-    base = tmp_path_factory.mktemp("rooms")
-    builds, profiles = [], {}
-    for name in NAMES:
-        if name in PARSER_SPEAKS:
-            continue
-        settings = prepare(CASES / name, base / name)
-        config = base / name / "config.yaml"
-        sets = (
-            (CASES / name / "set.txt").read_text(encoding="utf-8").split()
-            if (CASES / name / "set.txt").exists()
-            else []
-        )
-        builds.append(f"{settings}:{config if config.exists() else ''}:{','.join(sets)}")
-        profiles[str(settings.parent / "contest.yaml")] = load(settings.parent / "contest.yaml").model_dump()
-    (base / "profiles.json").write_text(json.dumps(profiles), encoding="utf-8")
-    return builds, base / "profiles.json"
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rooms")
 
 
 @pytest.fixture(scope="module")
-def usual(cases: tuple[list[str], Path]) -> dict[str, Any]:
-    builds, profiles = cases
-    return build_all(sys.executable, builds, profiles)
+def requests(base: Path) -> Requests:
+    return requests_in(base)
+
+
+@pytest.fixture(scope="module")
+def usual(base: Path, requests: Requests) -> dict[str, Any]:
+    """What Python here makes of everything."""
+    results = build_all(sys.executable, requests, base / "usual.json")
+    built = [result for result in results.values() if isinstance(result, dict)]
+    assert len(built) > 40
+    assert {result["train.py"] for result in built} > {results[name]["train.py"] for name in (*LAUNCHES, "recipe")}
+    return results
+
+
+def test_other_knobs_give_other_bytes(usual: dict[str, Any]) -> None:
+    for name in ("hand-kept file", "recipe"):
+        assert usual[name]["train.py"] != usual[f"{name}, other knobs"]["train.py"]
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_every_python_builds_the_same_bytes(version: str, cases: tuple[list[str], Path], usual: dict[str, Any]) -> None:
-    builds, profiles = cases
-    found = build_all(find_python(version), builds, profiles, PYTHONHASHSEED="7")
-    assert {key for key in usual if found[key] != usual[key]} == set()
-    assert sum(isinstance(result, dict) for result in usual.values()) > 30
+def test_every_python_builds_the_same_bytes(
+    version: str, base: Path, requests: Requests, usual: dict[str, Any]
+) -> None:
+    found = build_all(find_python(version), requests, base / f"{version}.json", PYTHONHASHSEED="7")
+    assert [key for key in usual if found[key] != usual[key] and key not in PARSER_SPEAKS] == []
 
 
-def recipe_profiles(tmp_path: Path) -> Path:
-    path = tmp_path / "profiles.json"
-    path.write_text(json.dumps({"embedded": load("embedded").model_dump()}), encoding="utf-8")
-    return path
-
-
-def test_surroundings_do_not_show_in_the_bytes(tmp_path: Path) -> None:
-    profiles = recipe_profiles(tmp_path)
-    build = f"{ROOT}/recipe/build.yaml:{ROOT}/recipe/configs/small.yaml"
-    usual = build_all(sys.executable, [build], profiles)[build]
-    strange = build_all(
+def test_surroundings_do_not_show_in_the_bytes(
+    tmp_path: Path, base: Path, requests: Requests, usual: dict[str, Any]
+) -> None:
+    """Another hash seed, locale, time zone, umask, directory, home; optimisation; warnings as errors."""
+    before = snapshot(base)
+    found = build_all(
         sys.executable,
-        [build],
-        profiles,
+        requests,
+        tmp_path / "work.json",
         cwd=tmp_path,
+        flags=("-O", "-W", "error"),
         PYTHONHASHSEED="99",
         LC_ALL="C",
         PYTHONUTF8="0",
         TZ="Asia/Tokyo",
+        HOME=str(tmp_path),
+        COLUMNS="40",
+        FF_DEPTH="1",
+        RANK="5",
+        BUILD_UMASK="077",
     )
-    assert strange[build] == usual
-    other = f"{build}:depth=3"
-    assert build_all(sys.executable, [other], profiles)[other] != usual
+    assert [key for key in usual if found[key] != usual[key]] == []
+    assert snapshot(base) == before, "a build changes nothing beside its sources"
 
 
-def test_checkout_with_other_line_ends_in_another_directory(tmp_path: Path) -> None:
-    profiles = recipe_profiles(tmp_path)
-    build = f"{ROOT}/recipe/build.yaml:{ROOT}/recipe/configs/small.yaml"
-    usual = build_all(sys.executable, [build], profiles)[build]
-    copy = tmp_path / "a directory ü" / "recipe"
-    shutil.copytree(ROOT / "recipe", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for number, path in enumerate(sorted([*copy.rglob("*.py"), *copy.rglob("*.yaml")])):
+def test_the_checkout_does_not_show_in_the_bytes(tmp_path: Path, usual: dict[str, Any]) -> None:
+    """A copy with other line ends and byte order marks, in a repository, read-only, old, reached over a link."""
+    real = tmp_path / "a directory, with ü and ' in it"
+    real.mkdir()
+    copied = requests_in(real)
+    for number, path in enumerate(sorted(path for path in real.rglob("*") if path.suffix in (".py", ".yaml"))):
         data = path.read_bytes()
-        path.write_bytes(
-            (b"\xef\xbb\xbf" if path.suffix == ".py" and number % 2 else b"")
-            + data.replace(b"\n", b"\r\n" if number % 3 else b"\n")
-        )
-    copied = f"{copy}/build.yaml:{copy}/configs/small.yaml"
-    assert build_all(sys.executable, [copied], profiles)[copied] == usual
-    model = copy / "model.py"
+        marked = path.suffix == ".py" and number % 2 and b"coding" not in data[:100] and not data.startswith(b"\xef")
+        ends = b"\r\n" if b"\r" not in data and number % 3 else b"\n"
+        path.write_bytes((b"\xef\xbb\xbf" if marked else b"") + data.replace(b"\n", ends))
+        os.utime(path, (number, number))
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x", "-C", str(real))
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "x")):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    for path in real.rglob("*"):
+        if ".git" not in path.parts:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    moved: Requests = {}
+    for key, one in copied.items():
+        paths = {name: link / value.relative_to(real) for name, value in vars(one).items() if isinstance(value, Path)}
+        contest = one.contest.replace(str(real), str(link)) if one.contest else None
+        moved[key] = dataclasses.replace(one, **paths, contest=contest)
+    found = build_all(sys.executable, moved, tmp_path / "work.json")
+    assert [key for key in usual if found[key] != usual[key]] == []
+    model = real / "recipe/model.py"
+    model.chmod(0o644)
     model.write_bytes(model.read_bytes().replace(b"The whole model", b"A whole model"))
-    assert build_all(sys.executable, [copied], profiles)[copied] != usual
+    changed = {"recipe": moved["recipe"]}
+    assert build_all(sys.executable, changed, tmp_path / "work.json")["recipe"] != usual["recipe"]
+
+
+def snapshot(directory: Path) -> dict[str, int]:
+    """Every file under a directory, with its time; the lists of work aside."""
+    return {str(path): path.stat().st_mtime_ns for path in directory.rglob("*") if path.suffix != ".json"}

@@ -26,8 +26,9 @@ from typing import Any
 import pytest
 import yaml
 
+from builder import produce
 from builder.errors import BuildError
-from builder.produce import Build, produce
+from builder.produce import Build, Request
 
 CASES = Path(__file__).parent / "builder_cases"
 PROFILE = Path(__file__).parents[1] / "scorer/contests/embedded.yaml"
@@ -78,12 +79,21 @@ def prepare(case: Path, room: Path) -> Path:
     return settings
 
 
-def build(case: Path, room: Path) -> Build:
+def request(case: Path, room: Path) -> Request:
+    """What to build of a case that is prepared in a room."""
     settings = prepare(case, room)
     config = room / "config.yaml"
     sets = (case / "set.txt").read_text(encoding="utf-8").split("\n")[:-1] if (case / "set.txt").exists() else []
-    strip = (case / "strip-comments.txt").exists()
-    return produce(settings, config if config.exists() else None, sets, strip_comments=strip)
+    return Request(
+        settings=settings,
+        config=config if config.exists() else None,
+        sets=tuple(sets),
+        strip_comments=(case / "strip-comments.txt").exists(),
+    )
+
+
+def build(case: Path, room: Path) -> Build:
+    return produce.build(request(case, room))
 
 
 def run(arguments: list[str], directory: Path) -> str:
