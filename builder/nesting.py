@@ -10,6 +10,7 @@ import ast
 import contextlib
 import gc
 import sys
+import warnings
 from collections.abc import Iterator
 
 DEEPEST = 2_900  # levels of the tree; CPython 3.11 and 3.12 compile about 2,990, and Python 3.13 more
@@ -28,13 +29,16 @@ class TooDeepError(Exception):
 @contextlib.contextmanager
 def room_for_trees() -> Iterator[None]:
     """Room for deep recursion, and no garbage collection: trees are millions of objects that all live to the end, and
-    looking through them again and again doubles the time.
+    looking through them again and again doubles the time. What the parser warns of is between Python and the recipe's
+    author; made an error, it would refuse a recipe that runs.
     """
     collecting, limit = gc.isenabled(), sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, FRAMES))
     gc.disable()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         sys.setrecursionlimit(limit)
         if collecting:
