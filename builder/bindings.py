@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from builder.errors import Problem
 from builder.exports import ComputedError, declared
 from builder.scan import External, Import, InPackage, Member, Module, Program, Target
-from builder.scopes import Occurrence
+from builder.scopes import STRAIGHT, Occurrence
 from builder.source import BLOCKS, all_statements
 
 
@@ -76,6 +76,7 @@ class Bindings:
         self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
         self._certain: dict[Import, bool] = {}
+        self._at_end: dict[Variable, bool | None] = {}
         self.problems: list[Problem] = []
         for module in program.modules.values():
             for found in module.imports:
@@ -106,7 +107,7 @@ class Bindings:
                     target = self.modules[star.target.module]
                     bound = self.bound_behind(target, module)
                     for name in self.exported(target):
-                        if name in bound:
+                        if name in bound and self.at_end(Variable(target.name, name)) is not False:
                             found.setdefault(name, []).append(star)
             self._givers[module.name] = found
         return self._givers[module.name]
@@ -285,6 +286,13 @@ class Bindings:
             )
         return self._certain[found]
 
+    def fallback(self, module: Module, occurrence: Occurrence) -> Variable | Outside | None:
+        """What a class body reads from the module where it may not have bound the name itself."""
+        if not occurrence.perhaps or occurrence.home() is not occurrence.scope:
+            return None
+        meaning = self.variable(module, occurrence.name)
+        return meaning if isinstance(meaning, (Variable, Outside)) else None
+
     def is_looked_through(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether an import inside a function needs no variable: each use of the name reaches what it stands for."""
         reference = self.of(module, occurrence)
@@ -293,6 +301,35 @@ class Bindings:
     def is_builtin(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether an occurrence is bound nowhere in the recipe."""
         return occurrence.home() is module.scope and self.variable(module, occurrence.name) is None
+
+    def at_end(self, variable: Variable) -> bool | None:
+        """Whether a variable is bound when its module has run: True, False (deleted again), or None for perhaps."""
+        if variable not in self._at_end:
+            self._at_end[variable] = self.before(variable, len(self.modules[variable.module].parts))
+        return self._at_end[variable]
+
+    def is_unbound_at_times(self, variable: Variable) -> bool:
+        """Whether a variable is deleted somewhere, if only to be bound again."""
+        bound = self.modules[variable.module].scope.bound.get(variable.name, [])
+        return any(_effect(occurrence) != "bind" for occurrence in bound)
+
+    def before(self, variable: Variable, index: int) -> bool | None:
+        """Whether a variable is bound when a part of its module begins."""
+        module, name = self.modules[variable.module], variable.name
+        bound = module.scope.bound.get(name, [])
+        state: bool | None = any(name in self.bound_behind(target, module) for target in self.starred(module))
+        for part in sorted({o.part for o in bound if not o.scope.deferred and o.part < index}):
+            node = module.parts[part].node
+            kinds = {_effect(o) for o in bound if o.part == part and not o.scope.deferred}
+            if isinstance(node, ast.AnnAssign) and node.value is None:
+                continue
+            if isinstance(node, STRAIGHT):
+                state = kinds == {"bind"} or (None if len(kinds) > 1 else False)
+            elif kinds == {"bind"}:
+                state = state or None
+            elif kinds != {"handler"} or state:
+                state = None  # behind `except ... as name` the name is gone, if that handler ran
+        return None if state is False and self.changes(variable) else state
 
     def definition(self, variable: Variable) -> ast.stmt | None:
         """The only statement that binds a variable, or None when there are several."""
@@ -303,6 +340,12 @@ class Bindings:
         if bound[0].kind == "definition":
             return bound[0].node  # type: ignore[return-value]
         return module.parts[bound[0].part].node
+
+
+def _effect(occurrence: Occurrence) -> str:
+    if occurrence.kind == "delete":
+        return "delete"
+    return "handler" if isinstance(occurrence.node, ast.ExceptHandler) else "bind"
 
 
 def _block_of(node: ast.AST, statement: ast.stmt) -> list[ast.stmt]:

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from builder import hints, trees
-from builder.bindings import Bindings, Missing, Outside, Variable
+from builder.bindings import Bindings, Meaning, Missing, Outside, Variable
 from builder.errors import Problem
 from builder.rewrite import Rewrite
 from builder.scan import External, Import, InPackage, Member, Module, Part, Program
@@ -115,6 +115,11 @@ class Linker:
                 continue
             reference = self.bindings.of(module, occurrence)
             if reference is None:
+                fallback = self.bindings.fallback(module, occurrence)
+                if isinstance(fallback, Variable):
+                    links.variables.add(fallback)
+                elif fallback is not None:
+                    links.outside.add(fallback)
                 continue
             meaning = reference.meaning
             if isinstance(meaning, Variable):
@@ -135,12 +140,13 @@ class Linker:
                 if found.scope.deferred and found.runs:
                     links.lazy.append(found)
                 links.problems += self.check_import(module, found)
+                copied: list[Meaning] = []
                 if found.alias.name == "*":
-                    links.variables |= {meaning for _, meaning in self.copied_by_star(module, found)}
+                    copied = [meaning for _, meaning in self.copied_by_star(module, found)]
                 elif self.is_copied(module, found):
-                    meaning = self.bindings.target(found.target, found.bound)
-                    if isinstance(meaning, Variable):
-                        links.variables.add(meaning)
+                    copied = [self.bindings.target(found.target, found.bound)]
+                links.variables.update(meaning for meaning in copied if isinstance(meaning, Variable))
+                links.outside.update(meaning for meaning in copied if isinstance(meaning, Outside))
         return links
 
     def is_dead_import(self, module: Module, found: Import) -> bool:
@@ -149,16 +155,20 @@ class Linker:
         looked_through = rewrite.statements.get(found.statement) == [] and found.statement in rewrite.looked_through
         return not looked_through and self.is_dead(module, found.statement)
 
-    def copied_by_star(self, module: Module, found: Import) -> list[tuple[str, Variable]]:
+    def copied_by_star(self, module: Module, found: Import) -> list[tuple[str, Variable | Outside]]:
         """The names that a star import must bind as variables, with what they are copied from."""
-        copies = self.bindings.star_copies(module)
-        pairs = []
-        for name, imports in copies.items():
-            if found in imports and isinstance(found.target, Member):
-                meaning = self.bindings.variable(self.program.modules[found.target.module], name)
-                if isinstance(meaning, Variable):
-                    pairs.append((name, meaning))
+        pairs: list[tuple[str, Variable | Outside]] = []
+        for name, meaning in self.given_by_star(module, found):
+            if isinstance(meaning, (Variable, Outside)):
+                pairs.append((name, meaning))
         return pairs
+
+    def given_by_star(self, module: Module, found: Import) -> list[tuple[str, Meaning | None]]:
+        """The names that a star import gives and that need a variable here, with what they mean there."""
+        if not isinstance(found.target, Member):
+            return []
+        home, copies = self.program.modules[found.target.module], self.bindings.star_copies(module)
+        return [(name, self.bindings.variable(home, name)) for name, imports in copies.items() if found in imports]
 
     def is_copied(self, module: Module, found: Import) -> bool:
         """Whether an import of the recipe's own needs a variable: the name is bound again, or what it names may be."""
@@ -254,9 +264,37 @@ class Linker:
                 return [
                     module.problem(start, "BLD016", "a star import inside a block", "move it to the top of the module")
                 ]
-            return []
+            return self.check_star(module, found, start)
         meaning = self.bindings.target(found.target, found.bound)
         return [self.missing(module, start, meaning)] if isinstance(meaning, Missing) else []
+
+    def check_star(self, module: Module, found: Import, start: int) -> list[Problem]:
+        """Names that a star import must copy, and that cannot be copied; modules that it takes along."""
+        problems = []
+        for name in self.taken_modules(module, found):
+            message = f"this star import gives `{name}` as well, the module, once anything has imported it"
+            remedy = "give one of the two another name, or import by name"
+            problems.append(module.problem(start, "BLD016", message, remedy))
+        for name, meaning in self.given_by_star(module, found):
+            if isinstance(meaning, InPackage):
+                message = f"`{name}` comes from this star import as a module, and is bound here to something else too"
+                problems.append(module.problem(start, "BLD013", message, f"import what is needed of {meaning.module}"))
+            elif isinstance(meaning, Variable) and self.bindings.at_end(meaning) is None:
+                message = f"`{name}` comes from this star import only if {meaning.module} has bound it by then"
+                remedy = "bind it on every path there, or import it by name"
+                problems.append(module.problem(start, "BLD016", message, remedy))
+        return problems
+
+    def taken_modules(self, module: Module, found: Import) -> list[str]:
+        """Modules that a star import of their package takes along, and whose names mean something else here."""
+        home = self.program.modules[found.target.module] if isinstance(found.target, Member) else module
+        if not home.is_package or self.bindings.declared(home) is not None:
+            return []
+        inner = [name.rpartition(".") for name in self.program.modules if name.startswith(f"{home.name}.")]
+        names = [stem for package, _, stem in inner if package == home.name and stem not in home.scope.bound]
+        named = {o.name for o in module.scope.occurrences if o.home() is module.scope}
+        named |= set(self.bindings.givers(module))
+        return [name for name in names if not name.startswith("_") and name in named]
 
     def missing(self, module: Module, start: int, meaning: Missing) -> Problem:
         """A name that its module does not define."""

@@ -9,6 +9,7 @@ of its module in front (`model_norm`).
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 import keyword
 import textwrap
@@ -27,6 +28,7 @@ from builder.shake import Kept
 from builder.shown import DEFINITIONS, Shown
 
 Symbol = Variable | Outside
+BUILTINS = frozenset(dir(builtins))
 
 
 @dataclass(eq=False)
@@ -85,7 +87,7 @@ class _Namer:
         self.accesses: dict[Symbol, list[Access]] = {}
         self.reserved: set[str] = set(keyword.kwlist)
         self.identifiers: set[str] = set()
-        self.pinned: dict[Symbol, Access] = {}
+        self.pinned: dict[Symbol, tuple[Access, str]] = {}  # with the place that says why, and why
         self.locals: dict[tuple[Scope, str], str] = {}
         self.through_alias: dict[Access, str] = {}
         self.copies: dict[Import, Access] = {}
@@ -113,6 +115,7 @@ class _Namer:
                     self.reserved.add(occurrence.name)
                 self.pin(module, occurrence)
             self.collect_copies(part)
+        self.pin_builtins()
 
     def collect_copies(self, part: Part) -> None:
         """An import that becomes an assignment reads the imported variable where it stands."""
@@ -128,11 +131,32 @@ class _Namer:
 
     def pin(self, module: Module, occurrence: Occurrence) -> None:
         """A class body that reads a name which it also binds may mean the module's: that one must keep its name."""
-        home = occurrence.home()
-        if occurrence.kind == "load" and occurrence.scope.kind == "class" and home is occurrence.scope:
-            meaning = self.bindings.variable(module, occurrence.name)
-            if isinstance(meaning, Symbol):
-                self.pinned.setdefault(meaning, Access(module, occurrence, occurrence.end, occurrence.node))
+        meaning = self.bindings.fallback(module, occurrence)
+        if meaning is not None:
+            access = Access(module, occurrence, occurrence.end, occurrence.node)
+            self.pinned.setdefault(meaning, (access, "this class body reads and binds the same name"))
+
+    def pin_builtins(self) -> None:
+        """A variable with a builtin's name that is unbound at times: then the builtin is read, so it keeps its name."""
+        for symbol, accesses in self.accesses.items():
+            if not isinstance(symbol, Variable) or symbol.name not in BUILTINS:
+                continue
+            for access in accesses:
+                if access.module.name == symbol.module and self.may_read_builtin(symbol, access.occurrence):
+                    self.pinned.setdefault(symbol, (access, "what is read here may be the builtin of that name"))
+
+    def may_read_builtin(self, variable: Variable, occurrence: Occurrence) -> bool:
+        """Whether a read of a variable may come while it is unbound."""
+        if occurrence.kind != "load":
+            return False
+        if not occurrence.scope.deferred:
+            return self.bindings.before(variable, occurrence.part) is not True
+        if self.bindings.at_end(variable) is not True or self.bindings.is_unbound_at_times(variable):
+            return True
+        parts = self.program.modules[variable.module].parts
+        first = min(self.bindings.binders(variable))
+        definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+        return any(not isinstance(part.node, definitions) for part in parts[occurrence.part + 1 : first])
 
     # Choice
 
@@ -151,8 +175,9 @@ class _Namer:
                     if self.bindings.variable(part.module, occurrence.name) == variable:
                         bound.append(variable)
             for name, imports in self.bindings.star_copies(part.module).items():
-                if any(found.part == part.index for found in imports):
-                    bound.append(Variable(part.module.name, name))
+                variable = Variable(part.module.name, name)
+                if any(found.part == part.index for found in imports) and variable in self.accesses:
+                    bound.append(variable)
         found += [variable for variable in bound if isinstance(variable, Variable) and self.is_kernel(variable)]
         return list(dict.fromkeys(found + bound))
 
@@ -250,12 +275,10 @@ class _Namer:
                 self.alias(symbol, original, taken, wanted)
                 return original
         if symbol in self.pinned:
-            access = self.pinned[symbol]
-            message = f"`{original}` is taken by another module, and this class body reads and binds the same name"
+            access, why = self.pinned[symbol]
+            message = f"`{original}` is taken by another module, and {why}"
             self.problems.append(
-                access.module.problem(
-                    access.occurrence.start, "BLD033", message, "rename the class attribute or the function"
-                )
+                access.module.problem(access.occurrence.start, "BLD033", message, "give one of the two another name")
             )
         return self.other(symbol, taken, wanted)
 
@@ -292,8 +315,8 @@ class _Namer:
         bound = scope.bound.get(name)
         if not bound or name in scope.globals or name in scope.nonlocals or self.locals.get((scope, name)):
             return False
-        imported = self.bindings.of(module, bound[0]) if bound[0].kind == "import" else None
-        return not (imported and imported.meaning == symbol)
+        # An import that is looked through leaves no variable behind.
+        return not (bound[0].kind == "import" and self.bindings.is_looked_through(module, bound[0]))
 
     def free(self, name: str, used: set[str]) -> str:
         used = used | self.reserved | self.identifiers | set(self.locals.values())
@@ -434,7 +457,9 @@ class _Namer:
         """What an import binds as variables, as pairs (name here, name of the value), both final."""
         if found.alias.name == "*":
             named = self.linker.copied_by_star(module, found)
-            return [(self.names.final[Variable(module.name, name)], self.names.final[value]) for name, value in named]
+            wanted = [(Variable(module.name, name), value) for name, value in named]
+            final = self.names.final
+            return [(final[variable], final[value]) for variable, value in wanted if variable in self.accesses]
         if not self.linker.is_copied(module, found):
             return []
         meaning = self.bindings.target(found.target, found.bound)

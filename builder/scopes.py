@@ -17,8 +17,19 @@ from builder import strings, trees
 from builder.source import Source, all_statements
 
 TYPING = ("typing", "typing_extensions")
-NAME = re.compile(r"[^\W\d]\w*")
 NAMESPACE_READERS = ("locals", "vars", "dir")  # builtins that show a scope's names as data
+# Statements that bind what they bind whenever they run.
+STRAIGHT = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Delete,
+)
 
 
 class Scope:
@@ -103,6 +114,7 @@ class Occurrence:
         "name",
         "node",
         "part",
+        "perhaps",
         "quote",
         "raw",
         "scope",
@@ -122,6 +134,7 @@ class Occurrence:
         self.attributes: tuple[ast.Attribute, ...] = ()  # `.b` and `.c` of `a.b.c`, innermost first
         self.annotation = False  # stands in an annotation, not evaluated where annotations are deferred
         self.before = False  # in a class body, read before the class binds the name there
+        self.perhaps = False  # in a class body, read where the class may not have bound the name yet, or any more
         self.debug = False  # stands in the `{expression=}` of an f-string
         self.quote = ""  # quotes of the f-strings around it, outermost first
         self.raw = False  # whether no backslash can be written there: a raw f-string, or one inside another
@@ -155,6 +168,7 @@ class _Analyzer:
         self.raw = False
         self.loops = 0  # loops around, in this class body
         self._typing: dict[str, str] | None = None  # name -> its name in typing, "" for the module itself
+        self.sure: set[str] = set()  # names that this class body has bound for certain
         self.private = ""  # name of the class around, for `__name` mangling
         visitors = {
             "AnnAssign": self.annotated_assignment,
@@ -227,7 +241,9 @@ class _Analyzer:
         occurrence.debug = self.debug
         occurrence.quote = self.quote
         occurrence.raw = self.raw
-        occurrence.before = kind == "load" and scope.kind == "class" and not self.loops and name not in scope.bound
+        if kind == "load" and scope.kind == "class":
+            occurrence.before = not self.loops and name not in scope.bound
+            occurrence.perhaps = name not in self.sure
         self.module.occurrences.append(occurrence)
         if name in NAMESPACE_READERS and kind == "load":
             scope.namespace().reads_itself = True
@@ -419,14 +435,25 @@ class _Analyzer:
         typed = self.type_parameters(node)
         self.each(node.bases)
         self.each(node.keywords)
-        outer = self.private, self.loops
-        self.private, self.loops = node.name.lstrip("_"), 0
-        self.inside("class", node)
-        self.each(node.body)
+        outer = self.private, self.loops, self.sure
+        self.private, self.loops, self.sure = node.name.lstrip("_"), 0, set()
+        scope = self.inside("class", node)
+        for statement in node.body:
+            begin = len(self.module.occurrences)
+            self.visit(statement)
+            self.note_sure(statement, [o for o in self.module.occurrences[begin:] if o.scope is scope])
         self.leave()
-        self.private, self.loops = outer
+        self.private, self.loops, self.sure = outer
         if typed:
             self.leave()
+
+    def note_sure(self, statement: ast.stmt, occurrences: list[Occurrence]) -> None:
+        """Note which names of a class body are bound for certain behind one of its statements."""
+        for occurrence in occurrences:
+            if occurrence.kind == "delete" or isinstance(occurrence.node, ast.ExceptHandler):
+                self.sure.discard(occurrence.name)
+            elif occurrence.kind in ("store", "definition", "import") and binds_surely(statement):
+                self.sure.add(occurrence.name)
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         first, *others = node.generators
@@ -502,6 +529,12 @@ class _Analyzer:
         self.each([*node.keys, *node.patterns])
         if node.rest:
             self.named(node.rest, self.text.rindex("**", 0, self.source.end(node)) + 2, "store", node)
+
+
+def binds_surely(statement: ast.stmt) -> bool:
+    """Whether a statement binds all that it binds whenever it runs (`x: int` alone binds nothing)."""
+    bare = isinstance(statement, ast.AnnAssign) and statement.value is None
+    return isinstance(statement, STRAIGHT) and not bare
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parity_tests.fuzz.names import EXCEPTION, NUMBER, Bound, Frame, Scope, Thing
+from parity_tests.fuzz.names import EXCEPTION, NUMBER, Frame, Scope, Thing
 from parity_tests.fuzz.statements import Statements, indent
 
 # parameters (of names from the pool), and how a function that has them is called
@@ -25,7 +25,8 @@ class Definitions(Statements):
         """The start of a function's body, of which some parameters are numbers."""
         frame = Frame("function", self.plan(*without) | numbers, parent=scope.frame)
         inner = scope.function(frame)
-        inner.names.update({name: Bound(NUMBER, frame) for name in numbers})
+        for name in sorted(numbers):
+            inner.bind(name, NUMBER)
         return inner
 
     def function(self, name: str, scope: Scope, depth: int) -> list[str]:

@@ -82,6 +82,8 @@ class Expressions:
         self.features = features
         self.count = 0
         self.deferred = 0  # functions around the code that is being written
+        builtin = [name for name in ("max", "len") if rng.random() < 0.25]
+        self.pool = [name for name in POOL if name not in ("max", "len")] + builtin
 
     def has(self, feature: str, chance: float = 1.0) -> bool:
         """Whether to use a feature here."""
@@ -94,7 +96,7 @@ class Expressions:
 
     def pick(self, *without: str) -> str:
         """A name of the pool."""
-        return self.rng.choice([name for name in POOL if name not in without])
+        return self.rng.choice([name for name in self.pool if name not in without])
 
     def use(self, scope: Scope, name: str, thing: Thing) -> str:
         """A number made from a thing."""
@@ -190,7 +192,7 @@ class Expressions:
             return f"int(f'{{{value}}}')"
         if form == 3:
             return f"len(rf'{{{value}:d}}\\n' \"a\" f\"{{'it'}}{{{value}!s:>9}}\")"
-        return f'len(f"{{f\'{{{value}}}\' + str({self.fresh()})}}")'
+        return f"len(f\"{{f'{{{value}}}' + str({self.fresh()})}}\")"
 
     def labelled(self, scope: Scope, depth: int) -> str | None:
         """The text of an expression is part of the result; only of local names, whose own name is sure to stay."""

@@ -38,6 +38,8 @@ class Frame:
     planned: frozenset[str] = frozenset()
     captured: set[str] = field(default_factory=set)
     declared: set[str] = field(default_factory=set)  # by `global` or `nonlocal`
+    modules: set[str] = field(default_factory=set)  # names that stand for modules, and so for nothing else
+    others: set[str] = field(default_factory=set)  # names that stand for anything else
     cost: int = 1
     parent: Frame | None = None
 
@@ -68,6 +70,7 @@ class Scope:
         self.around = around  # of a class: the scope that its functions see instead
         self.config = config  # whether `config` is a parameter here
         self.hidden = hidden  # names bound by comprehensions around: a walrus may not bind them
+        self.nested = False  # whether this is a block inside of its body
 
     def things(self, *kinds: str) -> list[tuple[str, Thing]]:
         """What can be read, of some kinds."""
@@ -96,10 +99,13 @@ class Scope:
     def bind(self, name: str, thing: Thing) -> None:
         """The code above has bound a name."""
         self.names[name] = Bound(thing, self.frame)
+        (self.frame.modules if thing.kind == "module" else self.frame.others).add(name)
 
     def block(self) -> Scope:
         """The inside of a block of the same body."""
-        return Scope(self.frame, dict(self.names), self.module_for_block(), self.around, self.config, self.hidden)
+        inner = Scope(self.frame, dict(self.names), self.module_for_block(), self.around, self.config, self.hidden)
+        inner.nested = True
+        return inner
 
     def module_for_block(self) -> Scope | None:
         """A block at a module's top reads the module's names through the module itself."""
@@ -139,7 +145,7 @@ class Scope:
             return True
         if self.frame.kind == "function" and name not in self.frame.planned:
             return False
-        if self.frame.kind == "module" and old is not None and old.thing.kind == "module":
+        if name in (self.frame.others if thing.kind == "module" else self.frame.modules):
             return False  # a module's name that is bound again is refused, by design
         if name not in self.frame.captured:
             return True

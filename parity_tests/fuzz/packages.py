@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from parity_tests.fuzz.definitions import Definitions
 from parity_tests.fuzz.expressions import FEATURES
-from parity_tests.fuzz.names import NUMBER, POOL, Bound, Frame, Scope, Thing
+from parity_tests.fuzz.names import NUMBER, Bound, Frame, Scope, Thing
 from parity_tests.fuzz.statements import indent
 
-CONFIG = '''
+CONFIG = """
 from dataclasses import dataclass
 
 
@@ -28,7 +29,7 @@ class Config:
 
 def load_config(argv=None):
     return Config()
-'''
+"""
 TOOLS = '''
 import contextlib
 
@@ -47,7 +48,8 @@ def held(value):
     yield value
 '''
 HEADER = ("import dataclasses", "import enum", "import functools", "import typing", "from pkg.tools import drive, held")
-LOCAL = frozenset({"pkg"})
+Form = Callable[[Scope], list[str]]
+Definition = Callable[[str, Scope], list[str]]
 
 
 @dataclass(eq=False)
@@ -58,11 +60,13 @@ class Module:
     things: dict[str, Thing]
     exports: list[str]
     imported: set[int] = field(default_factory=set)  # modules that have run when this one has
-    late: list[str] = field(default_factory=list)  # numbers that can be read once everything is imported
+    perhaps: bool = False  # whether a star import may take names that are bound on some paths only
 
     def thing(self) -> Thing:
         """The module as a value of which names can be read."""
-        uses = [use.replace("{0}", f"{{0}}.{name}") for name, thing in sorted(self.things.items()) for use in thing.uses]
+        uses = [
+            use.replace("{0}", f"{{0}}.{name}") for name, thing in sorted(self.things.items()) for use in thing.uses
+        ]
         return Thing("module", tuple(uses), max((t.cost for t in self.things.values()), default=1))
 
 
@@ -108,7 +112,7 @@ class Packages(Definitions):
 
     def start(self, name: str) -> tuple[Scope, list[str]]:
         self.here = name
-        scope = Scope(Frame("module", frozenset(POOL)), {})
+        scope = Scope(Frame("module", frozenset(self.pool)), {})
         lines = list(HEADER)
         if "config" in self.features:
             lines.append("from pkg.config import Config, load_config")
@@ -130,10 +134,11 @@ class Packages(Definitions):
             lines += self.top_statement(scope)
         things = {name: bound.thing for name, bound in scope.names.items()}
         exports = [name for name in things if not name.startswith("_")]
+        perhaps = not all(name in things for name in scope.frame.others if not name.startswith("_"))
         if declared and things:
-            exports = self.rng.sample(sorted(things), self.rng.randint(1, len(things)))
+            exports, perhaps = self.rng.sample(sorted(things), self.rng.randint(1, len(things))), False
             lines.insert(self.rng.choice([place, len(lines)]), f"__all__ = {exports!r}")
-        self.modules.append(Module(name, things, exports, set(self.imported)))
+        self.modules.append(Module(name, things, exports, set(self.imported), perhaps))
         return "\n".join(lines) + "\n"
 
     def initializer(self, package: str) -> str:
@@ -149,7 +154,7 @@ class Packages(Definitions):
                 if name not in taken and thing.kind != "module" and self.rng.random() < 0.5:
                     lines.append(f"from {self.relative(module.name)} import {name}")
                     scope.bind(name, thing)
-            self.imported |= module.imported | {number}
+                    self.imported |= module.imported | {number}
         lines = [line for line in lines if "load_config" not in line and "tools" not in line]
         names = {name: bound.thing for name, bound in scope.names.items()}
         self.modules.append(Module(package, names, sorted(n for n in names if not n.startswith("_")), self.imported))
@@ -173,7 +178,6 @@ class Packages(Definitions):
                         if self.rng.random() < 0.7:
                             shown = use.format(f"dump_{number}.{name}", n=self.fresh())
                             dump.append(f'print("{module.name}", "{name}", {shown})')
-                dump += [f"print({late})" for late in module.late]
         config = "config" in self.features
         main = Frame("function", self.plan("config"), parent=scope.frame)
         inner = scope.function(main)
@@ -192,7 +196,14 @@ class Packages(Definitions):
 
     def top_statement(self, scope: Scope) -> list[str]:
         """A statement at a module's top."""
-        forms = [self.assign, self.constant, self.show, self.top_function, self.top_function, self.top_function]
+        forms: list[Form] = [
+            self.assign,
+            self.constant,
+            self.show,
+            self.top_function,
+            self.top_function,
+            self.top_function,
+        ]
         if self.has("classes"):
             forms += [self.top(self.class_, "class")] * 2
         if self.has("decorators"):
@@ -217,7 +228,7 @@ class Packages(Definitions):
             forms += [self.import_inside]
         return self.rng.choice(forms)(scope) or [f"# {self.fresh()}"]
 
-    def top(self, write: object, kind: str) -> object:
+    def top(self, write: Definition, kind: str) -> Form:
         """A definition under a name of the pool that is free for it."""
 
         def form(scope: Scope) -> list[str]:
@@ -277,6 +288,7 @@ class Packages(Definitions):
         module = self.modules[number]
         package, _, stem = module.name.rpartition(".")
         forms = [self.import_name] * 4 + [self.import_as, self.import_dotted, self.import_submodule]
+        star = star and not (module.perhaps and self.rng.random() < 0.9)  # refused where such a name needs a copy
         forms += [self.import_star] * 2 if star and scope.frame.kind == "module" else []
         return self.rng.choice(forms)(scope, module, package, stem)
 
@@ -311,7 +323,8 @@ class Packages(Definitions):
         place = self.relative(f"{package}.x").rpartition("x")[0]
         source = place.rstrip(".") if place.strip(".") else "." * len(place)
         source = source if self.rng.random() < 0.6 else package
-        if scope.frame.kind == "module" and stem not in scope.names and self.rng.random() < 0.5:
+        free = stem not in scope.frame.modules | scope.frame.others
+        if scope.frame.kind == "module" and free and self.rng.random() < 0.5:
             scope.bind(stem, module.thing())
             return [f"from {source} import {stem}"]
         scope.bind(bound, module.thing())
@@ -322,13 +335,14 @@ class Packages(Definitions):
         names = [
             name
             for name in sorted(scope.frame.planned)
-            if name not in scope.names and name not in scope.frame.captured and scope.frame.kind != "class"
+            if name not in scope.frame.modules | scope.frame.others | scope.frame.captured
+            if scope.frame.kind != "class"
         ]
         return self.rng.choice(names) if names else None
 
     def import_dotted(self, scope: Scope, module: Module, package: str, stem: str) -> list[str]:
         """`import a.b.c`, used by its whole path."""
-        if scope.frame.kind != "module":
+        if scope.frame.kind != "module" or scope.nested:
             return []
         path = module.name.removeprefix("pkg")
         uses = tuple(use.replace("{0}", f"{{0}}{path}") for use in module.thing().uses)
@@ -343,6 +357,9 @@ class Packages(Definitions):
         taken = {name: module.things[name] for name in module.exports}
         if not all(scope.can_bind(name, thing) for name, thing in taken.items()) or "pkg" in taken:
             return []
+        stems = {m.name.removeprefix(f"{module.name}.").split(".")[0] for m in self.modules if m is not module}
+        if stems & (scope.frame.modules | scope.frame.others):
+            return []  # a star import of a package takes its modules as well
         for name, thing in taken.items():
             scope.bind(name, thing)
         return [f"from {self.absolute_or_relative(module.name)} import *"]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 
 from parity_tests.fuzz.expressions import Expressions
-from parity_tests.fuzz.names import EXCEPTION, NUMBER, POOL, Bound, Frame, Scope, Thing
+from parity_tests.fuzz.names import EXCEPTION, NUMBER, Frame, Scope, Thing
 
 RAISED = ("ValueError", "KeyError", "ZeroDivisionError")
 EXTERNAL = (
     ("import math as {0}", "{0}.floor(3.7 + {n})"),
-    ("import math", "math.isqrt({n})"),
+    ("import math", "{0}.isqrt({n})"),
     ("from math import comb as {0}", "{0}({n}, 2)"),
     ("from math import gcd as {0}", "{0}({n}, 12)"),
-    ("import os.path", "os.path.basename('x/y').count('y')"),
+    ("import os.path", "{0}.path.basename('x/y').count('y')"),
     ("import os.path as {0}", "{0}.join('a', 'b').count('a')"),
     ("from os import path as {0}", "{0}.join('a', 'b').count('b')"),
     ("import collections.abc as {0}", "int(isinstance({n}, {0}.Sized))"),
@@ -33,7 +33,7 @@ class Statements(Expressions):
 
     def plan(self, *without: str, some: int = 4) -> frozenset[str]:
         """Names that a body is going to bind."""
-        names = self.rng.sample(POOL, self.rng.randrange(some)) + ["l_" + self.rng.choice(POOL)]
+        names = [*self.rng.sample(self.pool, self.rng.randrange(some)), "l_" + self.rng.choice(self.pool)]
         return frozenset(names) - set(without)
 
     def target(self, scope: Scope, thing: Thing) -> str | None:
@@ -183,7 +183,7 @@ class Statements(Expressions):
         frame = Frame("function", frozenset({bound, parameter}), declared={bound}, parent=scope.frame)
         inner = scope.function(frame)
         inner.names[bound] = scope.names[bound]
-        inner.names[parameter] = Bound(NUMBER, frame)
+        inner.bind(parameter, NUMBER)
         lines = [f"nonlocal {bound}", f"{bound} += {self.number(inner)}", f"return {bound}"]
         scope.bind(name, Thing("call", ("{0}({n})",), cost=1 + frame.cost))
         return [f"def {name}({parameter}):", *indent(lines)]
@@ -337,6 +337,7 @@ class Statements(Expressions):
         scope.leave(block)
         scope.leave(rest)
         for name in (one, other):
+            scope.frame.others.add(name)
             scope.names.pop(name, None)
         return lines
 

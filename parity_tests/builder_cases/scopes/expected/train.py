@@ -9,7 +9,7 @@ Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 # ==== pkg/lib.py ====
 
 lib_x = "lib.x"
-lib_y = "lib.y"
+y = "lib.y"
 error = "lib.error"
 rest = "lib.rest"
 
@@ -28,20 +28,20 @@ def deco(text):
 # ==== pkg/train.py ====
 
 x = "train.x"
-y = ["train.y"]
+train_y = ["train.y"]
 
 
-def f(x=lib_x, *, y=lib_y):
+def f(x=lib_x, *, y=y):
     return x, y
 
 
 def comprehensions():
-    return [x for x in lib_x[:2]], {x: lib_x for x in "a"}, {lib_y for y in "ab"}, list(y for y in lib_y[-1:] if y != lib_x)
+    return [x for x in lib_x[:2]], {x: lib_x for x in "a"}, {y for y_local in "ab"}, list(y for y in y[-1:] if y != lib_x)
 
 
 def walrus():
-    if (x := lib_x) and [y := lib_y for _ in "a"]:
-        return x, y
+    if (x := lib_x) and [y_local2 := y for _ in "a"]:
+        return x, y_local2
 
 
 def matching(value):
@@ -79,19 +79,19 @@ def outer():
 
     def inner():
         nonlocal x
-        global y
+        global train_y
         x += 1
-        y = [lib_y, x]
+        train_y = [y, x]
         return lib_x
 
-    return inner(), x, y
+    return inner(), x, train_y
 
 
 class Holder:
     x = x
     y = [x, lib_x]
     f = f
-    both = [lib_y for y in y]
+    both = [y for y_local3 in y]
 
     @deco(lib_x)
     def method(self, y=y):
