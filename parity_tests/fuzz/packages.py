@@ -48,6 +48,7 @@ def held(value):
     yield value
 '''
 HEADER = ("import dataclasses", "import enum", "import functools", "import typing", "from pkg.tools import drive, held")
+BEGUN = "main begins"
 Form = Callable[[Scope], list[str]]
 Definition = Callable[[str, Scope], list[str]]
 
@@ -177,12 +178,12 @@ class Packages(Definitions):
                     for use in thing.uses if thing.cost < 200 else ():
                         if self.rng.random() < 0.7:
                             shown = use.format(f"dump_{number}.{name}", n=self.fresh())
-                            dump.append(f'print("{module.name}", "{name}", {shown})')
+                            dump.append(f'print("{module.name.replace(".", "/")}", "{name}", {shown})')
         config = "config" in self.features
         main = Frame("function", self.plan("config"), parent=scope.frame)
         inner = scope.function(main)
         inner.config = config
-        body = [line for _ in range(3) for line in self.statement(inner, 2)]
+        body = [f'print("{BEGUN}")', *[line for _ in range(3) for line in self.statement(inner, 2)]]
         body += [f"print({self.fresh()}, {self.number(inner)}, {self.number(inner)})"]
         end = self.rng.random()
         if self.has("exceptions") and end < 0.1:
