@@ -98,6 +98,8 @@ class Expressions(Surgeon):
                 record = self.configs.record(self.module, node.args[0])
                 assert record
                 self.literal(node, {name: record.read(name) for name in record.value_names()}, parent)
+            case ast.Call() if self.look_up(node, parent):
+                pass
             case ast.Call() if node in self.origins:
                 self.namespace(node, self.origins[node])
             case ast.Call() if self.read(node, parent):
@@ -141,6 +143,40 @@ class Expressions(Surgeon):
         path = getattr(reference.meaning, "path", "") if reference else ""
         return ".".join([path, *(a.attr for a in occurrence.attributes)]) == "dataclasses.asdict"
 
+    def look_up(self, node: ast.Call, parent: ast.AST | None) -> bool:
+        """`getattr(args, "lr", 0.1)` and `hasattr(args, "lr")` of options that go become their value."""
+        match node:
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr") as name, args=[owner, ast.Constant(value=key), *default]
+            ):
+                record = self.configs.record(self.module, owner)
+            case _:
+                return False
+        if record is None or not isinstance(key, str):
+            return False
+        known = key in record.value_names()
+        if name.id == "hasattr":
+            self.literal(node, known, parent)
+        elif known:
+            self.literal(node, record.read(key), parent)
+        elif default:
+            self.replace_by(node, default[0], parent)
+        else:
+            self.problem(node, "BLD030", f"there is no option `{key}`", "correct the name, or give a default")
+        return True
+
+    def replace_by(self, node: ast.expr, inner: ast.expr, parent: ast.AST | None) -> None:
+        """Leave of an expression one that stands inside of it."""
+        source = self.source
+        start, end = source.start(node), source.end(node)
+        low, high = source.start(inner), source.end(inner)
+        plain = isinstance(inner, (ast.Name, ast.Attribute, ast.Constant, ast.Call))
+        self.edit(start, end, *([Span(low, high)] if plain else ["(", Span(low, high), ")"]))
+        self.rewrite.kill(start, low)
+        self.rewrite.kill(high, end)
+        self.rewrite.expressions[node] = inner
+        self.expression(inner, parent)
+
     def is_vars(self, node: ast.Call) -> bool:
         """Whether a call is `vars(args)` of options that go."""
         if not (isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1):
@@ -183,14 +219,7 @@ class Expressions(Surgeon):
         decided, value = self.decide(short)
         if not decided or value is not None:
             return False
-        source, default = self.source, node.args[1]
-        start, end = source.start(node), source.end(node)
-        low, high = source.start(default), source.end(default)
-        self.edit(start, end, "(", Span(low, high), ")")
-        self.rewrite.kill(start, low)
-        self.rewrite.kill(high, end)
-        self.rewrite.expressions[node] = default
-        self.expression(default, parent)
+        self.replace_by(node, node.args[1], parent)
         return True
 
     def namespace(self, node: ast.Call, options: Options) -> None:
@@ -375,7 +404,7 @@ class Expressions(Surgeon):
         assert isinstance(table, ast.Dict)
         if not decided or not isinstance(node.ctx, ast.Load):
             return False
-        if not all(isinstance(key, ast.Constant) for key in table.keys) or not all(map(_is_quiet, table.values)):
+        if not all(isinstance(key, ast.Constant) for key in table.keys) or not all(map(is_quiet, table.values)):
             return False
         chosen = [
             v
@@ -543,8 +572,17 @@ def _is_literal(value: Any) -> bool:
     return values.is_constant(value)
 
 
-def _is_quiet(node: ast.expr) -> bool:
-    """Whether evaluating an expression cannot be noticed: constants, names, functions written in place."""
-    return isinstance(node, (ast.Constant, ast.Name, ast.Lambda)) or (
-        isinstance(node, ast.Attribute) and _is_quiet(node.value)
-    )
+def is_quiet(node: ast.expr) -> bool:
+    """Whether evaluating an expression cannot be noticed: constants, names, functions written in place; and what is
+    true of several.
+    """
+    match node:
+        case ast.Constant() | ast.Name() | ast.Lambda():
+            return True
+        case ast.Attribute():
+            return is_quiet(node.value)
+        case ast.BoolOp():
+            return all(map(is_quiet, node.values))
+        case ast.UnaryOp(op=ast.Not()):
+            return is_quiet(node.operand)
+    return False

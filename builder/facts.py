@@ -1251,21 +1251,22 @@ class Flow(Code):
             )
             for child in trees.nodes(node)
         )
+        known = {child for store in self.stores.get(id(namespace), ()) for child in trees.nodes(store)} | self.dead
         for name in vars(namespace):
-            if everything or name in self.facts.stored:
+            if everything or any(target not in known for target in self.facts.stored.get(name, ())):
                 setattr(namespace, name, UNKNOWN)
 
 
-def _stored_attributes(program: Program) -> frozenset[str]:
-    """Attributes that some statement sets, on anything but `self`."""
-    return frozenset(
-        node.attr
-        for module in program.modules.values()
-        for node in trees.nodes(module.tree)
-        if isinstance(node, ast.Attribute)
-        and not isinstance(node.ctx, ast.Load)
-        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
-    )
+def _stored_attributes(program: Program) -> dict[str, list[ast.Attribute]]:
+    """Attributes that some statement sets on anything but `self`, with the places."""
+    found: dict[str, list[ast.Attribute]] = {}
+    for module in program.modules.values():
+        for node in trees.nodes(module.tree):
+            if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+                continue
+            if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                found.setdefault(node.attr, []).append(node)
+    return found
 
 
 def argument_of(call: ast.Call, function: FunctionNode | ast.Lambda, name: str) -> ast.expr | None:

@@ -19,13 +19,15 @@ from typing import Any
 
 from builder import trees
 from builder.configs import FunctionNode, Key
-from builder.expressions import Expressions
+from builder.edits import Span
+from builder.expressions import Expressions, is_quiet
 from builder.facts import Facts
 from builder.late import Late
 from builder.options import Options
 from builder.rewrite import Rewrite
 from builder.scan import Program, is_typing_block
 from builder.taint import concerned
+from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
 
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -67,8 +69,11 @@ class _Freezer(Expressions):
             self.check_names()
 
     def goes(self, node: ast.stmt) -> bool:
-        """Whether a statement does nothing but what is frozen: makes a config or a parser, or sets an option."""
-        return self.is_config_assignment(node) or node in self.stores or self.is_parser_statement(node)
+        """Whether a statement does nothing but what is frozen: makes a config or a parser, sets an option, or asserts
+        what holds.
+        """
+        frozen = self.is_config_assignment(node) or node in self.stores or self.is_parser_statement(node)
+        return frozen or self.holds_always(node)
 
     def is_parser_statement(self, node: ast.stmt) -> bool:
         """Whether a statement was evaluated whole and only makes or fills a parser of the command line."""
@@ -101,6 +106,8 @@ class _Freezer(Expressions):
         gone: list[int] = []
         ended = False
         for i, node in enumerate(body):
+            if node in self.rewrite.statements:
+                continue  # the condition of a loop over a table
             if ended or self.goes(node):
                 self.rewrite.statements[node] = []
                 gone.append(i)
@@ -109,6 +116,9 @@ class _Freezer(Expressions):
                 if outcome is not None and not outcome:
                     gone.append(i)
                 ended = bool(outcome) and self.ends(outcome)
+            elif isinstance(node, ast.For) and self.shorten(node) is False:
+                self.rewrite.statements[node] = []
+                gone.append(i)
             elif self.never_runs(node) or self.is_internal_import(node):
                 if not isinstance(node, ast.While):
                     self.rewrite.looked_through.add(node)
@@ -117,6 +127,97 @@ class _Freezer(Expressions):
             else:
                 self.statement(node)
         self.remove(body, gone)
+
+    def holds_always(self, node: ast.stmt) -> bool:
+        """An `assert` that knobs decide, and that does not fail."""
+        if not isinstance(node, ast.Assert):
+            return False
+        decided, value = self.decide(node.test)
+        return decided and bool(value)
+
+    def shorten(self, node: ast.For) -> bool | None:
+        """A loop over a table written in place, of which a condition picks lines: the others go, and the condition.
+
+            for name, wanted in (("ema", False), ("swa", True)):        for name, wanted in (("swa", True),):
+                if wanted:                                                  start(name)
+                    start(name)
+
+        False: no line is left; None: nothing was done.
+        """
+        match node:
+            case ast.For(iter=ast.Tuple() | ast.List() as table, body=[ast.If(orelse=[]) as only], orelse=[]):
+                pass
+            case _:
+                return None
+        outcomes = [self.outcome_for(node.target, line, only.test) for line in table.elts]
+        if not outcomes or None in outcomes or not self.is_only_used_inside(node):
+            return None
+        if not any(outcomes):
+            return False
+        gone = [not outcome for outcome in outcomes]
+        spans = [(self.source.start(line), self.source.end(line)) for line in table.elts]
+        opening, closing = self.source.start(table), self.source.end(table)
+        if self.text[opening] in "([" and spans[0][0] > opening:
+            opening, closing = opening + 1, closing - 1
+        if any(gone):
+            self.remove_items(spans, gone, opening, closing)
+            left = [line for line, is_gone in zip(table.elts, gone, strict=True) if not is_gone]
+            behind = self.text[spans[-1][1] : closing].strip()
+            if isinstance(table, ast.Tuple) and len(left) == 1 and not behind.startswith(","):
+                start, end = self.source.start(left[0]), self.source.end(left[0])
+                self.edit(start, end, Span(start, end), ",")
+            self.rewrite.expressions[table] = ast.copy_location(type(table)(left, ast.Load()), table)
+        self.become(only, only.body)
+        return True
+
+    def outcome_for(self, target: ast.expr, line: ast.expr, test: ast.expr) -> bool | None:
+        """What knobs make of a test for one line of a table; None where they do not decide it."""
+        run = Run()
+        code = self.facts.evaluator(self.module, run)
+        names, parts = [target], [line]
+        if isinstance(target, ast.Tuple) and isinstance(line, ast.Tuple) and len(target.elts) == len(line.elts):
+            names, parts = target.elts, line.elts
+        for name, part in zip(names, parts, strict=True):
+            if not isinstance(name, ast.Name) or not is_quiet(part):
+                return None
+            try:
+                code.variables[name.id] = code.evaluate(part)
+            except (UnknownValueError, RaisedError):
+                code.variables[name.id] = UNKNOWN
+        run.used.clear()
+        try:
+            value = code.truth(test, code.evaluate(test))
+        except (UnknownValueError, RaisedError):
+            return None
+        knobs = run.used or self.uses_knobs(parts)
+        return value if knobs else None
+
+    def uses_knobs(self, nodes: list[ast.expr]) -> bool:
+        """Whether knobs have a part in some of these values."""
+        run = Run()
+        for node in nodes:
+            try:
+                self.facts.evaluator(self.module, run).evaluate(node)
+            except (UnknownValueError, RaisedError):
+                continue
+        return bool(run.used)
+
+    def is_only_used_inside(self, node: ast.For) -> bool:
+        """Whether nothing reads a loop's variables but the loop, and other loops that bind them anew."""
+        targets = [child for child in trees.nodes(node.target) if isinstance(child, ast.Name)]
+        names = {target.id for target in targets}
+        home = self.module.by_node[targets[0]].home()
+        loops = [child for child in trees.nodes(self.module.parts[self.index].node) if isinstance(child, ast.For)]
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for loop in loops:
+            for child in trees.nodes(loop.target):
+                if isinstance(child, ast.Name):
+                    spans.setdefault(child.id, []).append((self.source.start(loop), self.source.end(loop)))
+        return all(
+            any(start <= occurrence.start < end for start, end in spans[occurrence.name])
+            for occurrence in self.module.scope.occurrences
+            if occurrence.name in names and occurrence.kind != "store" and occurrence.home() is home
+        )
 
     def never_runs(self, node: ast.stmt) -> bool:
         """A `while` loop whose test is false from the start."""

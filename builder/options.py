@@ -184,6 +184,12 @@ class _Tracer:
             case ast.Call(func=ast.Name(id="vars") as name, args=[only]) if self.is_builtin(module, name):
                 assert only is node
                 self.table(module, around)
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr") as name, args=[only, ast.Constant(value=str(key)), *_]
+            ) if self.is_builtin(module, name) and only is node:
+                value = vars(self.namespace).get(key)
+                if value is UNKNOWN or isinstance(value, MUTABLE):
+                    self.stay(module, node)
             case ast.Call() if any(argument is node for argument in around.args):
                 self.passed(module, around, node)
             case ast.keyword():
