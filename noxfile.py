@@ -169,6 +169,12 @@ def faults(session: nox.Session) -> None:
     python(session, "-m", "parity_tests.faults", *session.posargs)
 
 
+@nox.session(venv_backend="none", requires=["base"])
+def handkept(session: nox.Session) -> None:
+    """Build hand-kept contest files of full size (5,000 lines) under many settings and compare the runs bit for bit."""
+    python(session, "-m", "parity_tests.hand_kept.proof", *session.posargs)
+
+
 @nox.session(requires=["base"])
 def bench(session: nox.Session) -> None:
     """Measure the builder beside other bundlers, then what observing costs an update as a paired ratio (limit 1.03)."""
