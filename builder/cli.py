@@ -5,6 +5,7 @@ two artifacts; `builder where` and `builder trace` translate a line and a log of
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -269,8 +270,14 @@ def diff_command(
 
 def main() -> None:
     """The console script."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ends like every tool when nobody reads on, not with 1
     try:
         app()
     except (BuildError, ProfileError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+    except OSError as error:  # of what is printed: what is read and written has errors of its own
+        print(f"builder: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
