@@ -18,6 +18,7 @@ import ast
 from typing import Any
 
 from builder import trees
+from builder.bindings import Variable
 from builder.configs import FunctionNode, Key
 from builder.edits import Span
 from builder.expressions import Expressions, is_quiet
@@ -58,15 +59,29 @@ class _Freezer(Expressions):
         """Freeze one top-level statement."""
         self.index = index
         node = self.module.parts[index].node
+        self.facts.module_flow(self.module)
         for occurrence in self.configs.rebound.get((self.module.name, index), []):
             message = f"`{occurrence.name}` is a config and gets another value here; the artifact has the frozen one"
             self.problem(occurrence.start, "BLD030", message, "set the knobs in the configuration, not in the program")
         if self.goes(node):
             self.rewrite.statements[node] = []
             self.rewrite.kill(self.module.parts[index].start, self.module.parts[index].end)
-        else:
+        elif not self.is_constant(node):
             self.statement(node)
             self.check_names()
+
+    def is_constant(self, node: ast.stmt) -> bool:
+        """Whether a statement makes a module constant that is a knob; its value is then the knob's."""
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name() as target], value=value)
+                | ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value)
+            ):
+                known = self.facts.constants.get(Variable(self.module.name, target.id))
+                if known is not None:
+                    self.literal(value, known[0], node)
+                return known is not None
+        return False
 
     def goes(self, node: ast.stmt) -> bool:
         """Whether a statement does nothing but what is frozen: makes a config or a parser, sets an option, or asserts
@@ -354,8 +369,17 @@ class _Freezer(Expressions):
                 self.splice_else(follower, chosen)
             self.rewrite.statements[follower] = chosen
 
+    def check_rejected(self, node: ast.stmt) -> None:
+        """A statement in straight code that these knobs make raise: the program's own check of them, mostly."""
+        rejected = self.facts.rejected.get(node)
+        if rejected is None or rejected[1].kind is KeyError:  # a variable that is not set is told where it is read
+            return
+        message, remedy = f"these knobs are refused: {rejected[1]}", "choose knobs that the program accepts"
+        self.problem(node, "BLD009", message, remedy)
+
     def statement(self, node: ast.stmt) -> None:
         """Freeze one statement that stays."""
+        self.check_rejected(node)
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.function(node)
@@ -399,6 +423,7 @@ class _Freezer(Expressions):
 
     def function(self, node: FunctionNode) -> None:
         """Freeze a function: its defaults, signature and body."""
+        self.facts.function_flow(self.module, self.module.scope.scopes[node])
         arguments = node.args
         self.expressions([*node.decorator_list, *arguments.defaults, *arguments.kw_defaults])
         taken = self.configs.takers.get(node, set())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,13 +57,14 @@ def resolve(program: Program, given: Given, problems: list[Problem]) -> Config |
     if any(not problem.file.startswith("--") for problem in problems):
         raise BuildError(problems)  # what such a file should have given would only seem to be missing
     if settings.config is None:
-        problems = [*problems, *check_names(program, given, [])]
+        problems = problems if reads_environment(program) else [*problems, *check_names(program, given, [])]
         if problems:
             raise BuildError(problems)
         return None
     module, node = _find_class(program)
     fields, properties, check = _members(module, node)
-    problems = [*problems, *check_names(program, given, list(fields))]
+    if not reads_environment(program):
+        problems = [*problems, *check_names(program, given, list(fields))]
     knobs: dict[str, Knob] = {}
     for name, declared in fields.items():
         line = module.source.line(module.source.start(declared))
@@ -101,12 +101,12 @@ def resolve(program: Program, given: Given, problems: list[Problem]) -> Config |
     return _derive(module, node, knobs, properties, check)
 
 
-def check_names(program: Program, given: Given, fields: list[str]) -> list[Problem]:
-    """Problems with names that nothing in the program can mean. (Options are checked by the program's own parser.)"""
+def check_names(program: Program, given: Given, known: list[str]) -> list[Problem]:
+    """Problems with names that are no knob. (Options are checked by the program's own parser.)"""
     problems = []
-    known = [*fields, *program.settings.constants]
+    known = [*known, *program.settings.constants]
     for name, many in given.values.items():
-        if name in known or name.startswith("--") or mentions(program, name):
+        if name in known or name.startswith("--"):
             continue
         near = difflib.get_close_matches(name, known, n=1)
         listed = f"the knobs are: {', '.join(known)}" if known else "the program reads no such variable"
@@ -115,13 +115,10 @@ def check_names(program: Program, given: Given, fields: list[str]) -> list[Probl
     return problems
 
 
-def mentions(program: Program, name: str) -> bool:
-    """Whether a program that reads the environment has a variable's name as a string, or may compose it."""
+def reads_environment(program: Program) -> bool:
+    """Whether a program reads the environment at all: then freezing tells which variables there are."""
     texts = [module.source.text for module in program.modules.values()]
-    if not any("environ" in text or "getenv" in text for text in texts):
-        return False
-    pattern = re.compile(rf"""["']{re.escape(name)}["']|\bf["']""")
-    return any(pattern.search(text) for text in texts)
+    return any("environ" in text or "getenv" in text for text in texts)
 
 
 def _find_class(program: Program) -> tuple[Module, ast.ClassDef]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 from typing import Any
 
+from builder import trees
 from builder.arguments import Option
 from builder.errors import Problem
 from builder.facts import Facts
 from builder.given import LAUNCH, Given, Value
-from builder.knobs import Knob, check_names
+from builder.knobs import Knob, check_names, reads_environment
 
 
 def all_knobs(facts: Facts, given: Given) -> dict[str, Knob]:
@@ -58,7 +60,12 @@ def unknown(facts: Facts, given: Given) -> list[Problem]:
     """Values given to what no knob is."""
     fields = list(facts.config.knobs) if facts.config else []
     problems = []
-    left = {name: many for name, many in given.values.items() if name not in facts.environment.reads}
+    texts = _texts(facts)  # a variable that only dead code reads is no mistake
+    left = {
+        name: many
+        for name, many in given.values.items()
+        if name not in facts.environment.reads and not (name in texts and reads_environment(facts.program))
+    }
     problems += check_names(facts.program, Given(left), [*fields, *facts.environment.reads])
     problems += _read_by_others(facts, given)
     words = [word.partition("=")[0] for word in facts.environment.arguments if word.startswith("--")]
@@ -66,6 +73,16 @@ def unknown(facts: Facts, given: Given) -> list[Problem]:
         message = f"the program has no option `{words[0]}`: it reads no command line"
         problems.append(Problem(_place(given, words[0]), 0, "BLD004", message, "leave it out"))
     return problems
+
+
+def _texts(facts: Facts) -> set[str]:
+    """Every string constant of the program."""
+    return {
+        node.value
+        for module in facts.program.modules.values()
+        for node in trees.nodes(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def _read_by_others(facts: Facts, given: Given) -> list[Problem]:

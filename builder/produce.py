@@ -211,6 +211,9 @@ def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bind
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
         problems += available(settings, name, module.source.start(found.statement), module)
+    rejected = [problem for problem in problems if problem.code == "BLD009"]
+    if rejected:  # with other knobs the rest may be as it should
+        raise BuildError(rejected)
     leftovers = _still_used(linker, kept, program)
     if leftovers:  # what the config's own module then needs is not worth telling
         assert program.settings.config is not None

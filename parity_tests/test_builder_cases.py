@@ -1,7 +1,8 @@
 """The builder's cases, one folder each under builder_cases/: an input, and the train.py or the error that it must give.
 
     input/            what is built: a package with its entry `pkg/train.py`, or a script `train.py` and its siblings
-    config.yaml       knob values; set.txt: `--set` arguments, one a line
+    config.yaml       knob values; set.txt: `--set` arguments, one a line; variables.env: an environment file;
+                      launch.txt: the launch string, with the variables and flags that the source is run with
     build.yaml        build settings; the usual ones (see `prepare`) when absent
     strip-comments.txt  when it is there, comments are stripped
     contest.yaml      changes to the contest of builder_cases/contest.yaml
@@ -16,6 +17,7 @@ what is expected, for review in the diff.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -84,9 +86,12 @@ def request(case: Path, room: Path) -> Request:
     settings = prepare(case, room)
     config = room / "config.yaml"
     sets = (case / "set.txt").read_text(encoding="utf-8").split("\n")[:-1] if (case / "set.txt").exists() else []
+    variables, launch = case / "variables.env", case / "launch.txt"
     return Request(
         settings=settings,
         config=config if config.exists() else None,
+        env_file=variables if variables.exists() else None,
+        launch=launch.read_text(encoding="utf-8").strip() if launch.exists() else None,
         sets=tuple(sets),
         strip_comments=(case / "strip-comments.txt").exists(),
     )
@@ -96,9 +101,20 @@ def build(case: Path, room: Path) -> Build:
     return produce.build(request(case, room))
 
 
-def run(arguments: list[str], directory: Path) -> str:
+def surroundings(case: Path) -> tuple[dict[str, str], list[str]]:
+    """The variables and the flags that a case's source is run with."""
+    variables = {}
+    for file in (case / "variables.env", case / "launch.txt"):
+        words = shlex.split(file.read_text(encoding="utf-8"), comments=True) if file.exists() else []
+        flags = words[words.index("train.py") + 1 :] if "train.py" in words else []
+        pairs = (word.partition("=") for word in words[: len(words) - len(flags)] if not word.startswith("-"))
+        variables.update({name: value for name, equals, value in pairs if equals})
+    return variables, flags
+
+
+def run(arguments: list[str], directory: Path, variables: dict[str, str] | None = None) -> str:
     """What a program prints, its exit status and the last line of its errors included."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "RANK": "3"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "RANK": "3", **(variables or {})}
     environment.pop("PYTHONPATH", None)
     done = subprocess.run(
         [sys.executable, *arguments],
@@ -138,7 +154,8 @@ def test_case(name: str, tmp_path: Path) -> None:
     program += ["config.yaml"] if (case / "config.yaml").exists() else []
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/train.py").write_bytes(made.files["train.py"])
-    printed = run(program, tmp_path / "room")
+    variables, flags = surroundings(case)
+    printed = run([*program, *flags], tmp_path / "room", variables)
     assert printed, "a case that builds must print something, or say in not-run.txt why it is not run"
     assert run(["train.py"], tmp_path / "empty") == printed
     assert run(["-c", BY_PATH], tmp_path / "empty") == printed
