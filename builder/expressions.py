@@ -185,7 +185,7 @@ class Expressions(Surgeon):
 
     def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
         """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
-        inside = [child for child in trees.nodes(node) if isinstance(child, (ast.Call, ast.Subscript))]
+        inside = [child for child in trees.nodes(node) if isinstance(child, (ast.Call, ast.Subscript, ast.Attribute))]
         if not any(map(self.is_read, inside)) or any(map(self.is_for_others, inside)):
             return False
         decided, value = self.decide(node)
@@ -196,8 +196,10 @@ class Expressions(Surgeon):
             return False  # a function of the program that knobs are given to: its call says more than a number
         return self.read_default(node, parent)
 
-    def is_read(self, node: ast.Call | ast.Subscript) -> bool:
-        """Whether a node itself is a read of the environment, or a call of a function of the recipe."""
+    def is_read(self, node: ast.Call | ast.Subscript | ast.Attribute) -> bool:
+        """Whether a node itself is a read of the environment or command line, or a call of a function of the recipe."""
+        if isinstance(node, ast.Attribute):
+            return self.facts.evaluator(self.module).path(node) == "sys.argv"
         function = node.func if isinstance(node, ast.Call) else node.value
         if self.facts.evaluator(self.module).reads_environment(function):
             return True

@@ -504,7 +504,11 @@ class _Freezer(Expressions):
         for occurrence in occurrences if lost else []:
             if occurrence.kind == "load" and not dead(occurrence.start):
                 key = (occurrence.home(), occurrence.name)
-                if key in lost and not self.configs.holds(key) and self.bindings.of(self.module, occurrence) is None:
+                if key in lost and self.facts.is_parser(self.module, occurrence):
+                    message = "the parser of the command line is needed here, and the artifact has none"
+                    remedy = "give what it parses a name, `args = parser.parse_args()`, and use that"
+                    self.problem(occurrence.start, "BLD022", message, remedy)
+                elif key in lost and not self.configs.holds(key) and self.bindings.of(self.module, occurrence) is None:
                     self.problem(
                         occurrence.start,
                         "BLD031",
