@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +65,9 @@ class Instance:
     variable: Variable
     node: ast.ClassDef
     fields: dict[str, Any]
+
+
+HOLDERS = (tuple, *values.MUTABLE)  # values that may hold what can change
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ class Facts:
         self._parameters: dict[tuple[Scope, str], Constant | None] = {}
         self._uses: dict[Variable, list[tuple[Module, Occurrence]]] | None = None
         self._attributes: dict[str, bool] = {}
+        self._as_made: set[Variable] = set()
         self.instances_stay = not any(
             isinstance(node, ast.Attribute) and node.attr in ("__setattr__", "__delattr__")
             for module in program.modules.values()
@@ -203,7 +208,9 @@ class Facts:
 
     def stays_as_made(self, variable: Variable) -> bool:
         """Whether nothing changes a container, and nothing but straight code a parser."""
-        return all(self.only_reads(module, occurrence) for module, occurrence in self.uses(variable))
+        if variable not in self._as_made and all(self.only_reads(*use) for use in self.uses(variable)):
+            self._as_made.add(variable)  # for good: parsers are found on the way, and nothing else changes
+        return variable in self._as_made
 
     def only_reads(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether one use of a container or parser leaves it as it is."""
@@ -970,6 +977,12 @@ class Flow(Code):
             return frozenset(names)
         return frozenset(name for name in scope.bound if facts.is_bound_inside(scope, name))
 
+    @functools.cached_property
+    def mentioned(self) -> set[str]:
+        """Names that stand in functions and classes inside."""
+        inside = (node for child in self.scope.children for node in trees.nodes(child.node))
+        return {node.id for node in inside if isinstance(node, ast.Name)}
+
     def scope_body(self) -> list[ast.stmt]:
         """The statements that are followed."""
         assert self.scope is not None
@@ -1220,17 +1233,18 @@ class Flow(Code):
                 self.variables[child.name] = UNKNOWN
             elif isinstance(child, ast.MatchMapping) and child.rest:
                 self.variables[child.rest] = UNKNOWN
+        holders = {name: value for name, value in self.variables.items() if isinstance(value, HOLDERS)}
         if calls:
-            shared = {name for child in self.scope.children for name in _mentioned(child)}
+            shared = [name for name in holders if name in self.mentioned]
             if self.scope is self.module.scope:
-                shared = {name for name in shared if not self.facts.stays_as_made(Variable(self.module.name, name))}
-            touched += [self.variables.get(name) for name in shared]
+                shared = [name for name in shared if not self.facts.stays_as_made(Variable(self.module.name, name))]
+            touched += [holders[name] for name in shared]
         reached = {id(inner) for value in touched for inner in _reachable(value)}
         parsers = any(isinstance(value, argparse._ActionsContainer) for value in touched)
         for value in touched:
             if isinstance(value, argparse.Namespace):
                 self.forget_options(node, value)
-        for name, value in self.variables.items():
+        for name, value in holders.items() if reached or parsers else ():
             if isinstance(value, argparse.Namespace):
                 continue
             if any(id(inner) in reached for inner in _reachable(value)) or (
@@ -1307,12 +1321,6 @@ def _reachable(value: Any) -> list[Any]:
         own = [] if isinstance(value, tuple) else [value]
         return [*own, *(inner for item in value for inner in _reachable(item))]
     return [value] if isinstance(value, values.MUTABLE) else []
-
-
-def _mentioned(scope: Scope) -> set[str]:
-    """Names that stand in a scope inside and belong to none of its own."""
-    node = scope.node
-    return {child.id for child in trees.nodes(node) if isinstance(child, ast.Name)}
 
 
 def _is_frozen(node: ast.ClassDef, outer: Code) -> bool:

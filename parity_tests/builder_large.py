@@ -431,6 +431,45 @@ def unions(size: int) -> Files:
     return {"train.py": text + MAIN.format(f"print({total}, A.__name__)")}
 
 
+def calls_at_the_top(size: int) -> Files:
+    """`size` statements that call, among functions and beside tables."""
+    table = "".join(f"    {i}: [{i}, 'x'],\n" for i in range(size))
+    parts = "".join(
+        f"def f{i}(x):\n    return x + v{i} + len(TABLE[{i}])\n\n\nv{i} = max({i}, 2)\nprint(f{i}(v{i}))\n"
+        for i in range(size)
+    )
+    text = f'import os\n\nDEPTH = int(os.environ.get("DEPTH", "3"))\nTABLE = {{\n{table}}}\n\n\n{parts}'
+    return {"train.py": text + MAIN.format("print(len(TABLE) + DEPTH)")}
+
+
+def environment_reads(size: int) -> Files:
+    """`size` variables of the environment, each read by a helper, converted, and used in a function."""
+    reads = "".join(
+        f'V{i} = _env_int("FF_V{i}", {i})\nW{i} = os.environ.get("FF_W{i}", "1") == "1"\n' for i in range(size)
+    )
+    uses = "".join(f"    if W{i}:\n        x += V{i}\n" for i in range(size))
+    helper = "import os\n\n\ndef _env_int(name, default):\n    return int(os.environ.get(name, str(default)))\n\n\n"
+    text = f"{helper}{reads}\n\ndef step(x):\n{uses}    return x\n" + MAIN.format("print(step(1))")
+    return {"train.py": text}
+
+
+def environment_in_one_function(size: int) -> Files:
+    """`size` variables of the environment, all read where they are used."""
+    reads = "".join(f'    x += int(os.environ.get("FF_V{i}", "{i}"))\n' for i in range(size))
+    return {"train.py": f"import os\n\n\ndef step(x):\n{reads}    return x\n" + MAIN.format("print(step(1))")}
+
+
+def options(size: int) -> Files:
+    """`size` options of the command line, each read once."""
+    adds = "".join(f'    parser.add_argument("--opt-{i}", type=int, default={i})\n' for i in range(size))
+    uses = "".join(f"    if args.opt_{i} > 3:\n        x += args.opt_{i}\n" for i in range(size))
+    text = f"import argparse\n\n\ndef parse():\n    parser = argparse.ArgumentParser()\n{adds}"
+    text += f"    return parser.parse_args()\n\n\ndef step(args, x):\n{uses}    return x\n" + MAIN.format(
+        "args = parse()\n    print(step(args, 1))"
+    )
+    return {"train.py": text}
+
+
 def write(files: Files, room: Path) -> Path:
     """Write a program into a directory, with build settings of a contest that has no size limit; returns these."""
     for name, text in files.items():
@@ -481,4 +520,8 @@ SHAPES: dict[str, tuple[Callable[[int], Files], int]] = {
     "hidden names": (hidden_names, 1_000),
     "imports in functions": (imports_in_functions, 300),
     "annotated unions": (unions, 2_000),
+    "calls at the top": (calls_at_the_top, 1_000),
+    "environment reads by a helper": (environment_reads, 1_000),
+    "environment reads in one function": (environment_in_one_function, 1_000),
+    "options": (options, 500),
 }
