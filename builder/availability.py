@@ -20,8 +20,9 @@ from builder.bindings import Bindings
 from builder.edits import Edit
 from builder.effects import Effects
 from builder.rewrite import Rewrite
-from builder.scan import External, Import, Module, Program
+from builder.scan import External, Import, Module, Program, catches_import_error
 from builder.settings import Settings
+from builder.source import inner_statements
 from builder.versions import STANDARD, absent, version
 
 
@@ -87,6 +88,22 @@ class Availability:
             for found in module.imports
             if found.caught and not found.typing and (reason := self.fails(found))
         ]
+
+
+def is_caught(part: ast.stmt, node: ast.AST) -> bool:
+    """Whether something around an expression catches a failing import."""
+    found = False
+
+    def walk(statement: ast.AST, caught: bool) -> None:
+        nonlocal found
+        found = found or (caught and any(child is node for child in ast.walk(statement)))
+        for child in inner_statements(statement):
+            tried = isinstance(statement, (ast.Try, ast.TryStar)) and child in statement.body
+            handled = tried and any(map(catches_import_error, getattr(statement, "handlers", [])))
+            walk(child, not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and (caught or handled))
+
+    walk(part, False)
+    return found
 
 
 Written = list[

@@ -56,7 +56,9 @@ class Renderer:
 
     def __init__(self, source: Source, edits: list[Edit]) -> None:
         self.source = source
-        self.edits = sorted(edits, key=lambda edit: (edit.start, -edit.end))
+        self.edits = sorted(
+            edits, key=lambda edit: (edit.start, -edit.end, all(isinstance(p, str) for p in edit.pieces))
+        )
         self.starts = [edit.start for edit in self.edits]
 
     def render(self, start: int, end: int) -> list[Line]:

@@ -130,11 +130,13 @@ class Late:
 
     # After shaking
 
-    def settle(self, linker: Linker, kept: set[Part]) -> set[Part]:
-        """Choose what runs late of the kept parts. Returns these and the import statements that run them."""
+    def settle(self, linker: Linker, kept: set[Part], executed: set[str]) -> set[Part]:
+        """Choose what runs late of the kept parts, of modules that run at all. Returns it, and the import statements
+        that run it.
+        """
         self.linker = linker
         self.inside, self.imports, self.running = {}, set(), set()
-        started = self.candidates & linker.started
+        started = self.candidates & executed
         if not started:
             return set()
         bound: set[object] = set()  # by what runs late
@@ -158,7 +160,7 @@ class Late:
                 bound |= found
             else:
                 ready |= found
-        self.running = self.closed({part.module.name for part in self.inside}) & linker.started
+        self.running = self.closed({part.module.name for part in self.inside}) & executed
         running = [part for part in linker.order if self.runs_now(part, self.running)]
         self.inside.update(dict.fromkeys(part for part in running if part.module.name in self.running))
         return {*running, *self.inside}

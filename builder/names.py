@@ -47,6 +47,7 @@ class Names:
 
     importers: dict[str, str] = field(default_factory=dict)  # late module -> the function that runs it
     cache: str = ""  # functools.cache, by which it runs once
+    typing: str = ""  # typing.TYPE_CHECKING, where the artifact has imports for type checkers
 
     final: dict[Symbol, str] = field(default_factory=dict)
     aliases: dict[Variable, str] = field(default_factory=dict)  # second names, bound right after the definition
@@ -205,6 +206,9 @@ class _Namer:
             taken.add(name)
         if self.late.running:
             self.names.cache = self.free("cache", taken | wanted)
+        if self.kept.typing:
+            checking = Outside("TYPE_CHECKING", "typing", "TYPE_CHECKING")
+            self.names.typing = self.names.final.get(checking) or self.free("TYPE_CHECKING", taken | wanted)
 
     def claims(self, symbols: list[Symbol]) -> list[Variable]:
         """Give each name that several want to the last definition that shows it, if one does: moves it to the front of
@@ -381,7 +385,8 @@ class _Namer:
         if alias.asname:
             rewrite.edits.append(Edit(occurrence.start, occurrence.end, (name,)))
         else:
-            rewrite.edits.append(Edit(occurrence.end, occurrence.end, (f" as {name}",)))
+            text = module.source.text[occurrence.start : occurrence.end]
+            rewrite.edits.append(Edit(occurrence.start, occurrence.end, (f"{text} as {name}",)))
 
     def write_annotation(self, module: Module, occurrence: Occurrence, name: str) -> None:
         if occurrence.name == name:

@@ -208,6 +208,8 @@ def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bind
         program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, kept.parts)
     )
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
+        if found in kept.typing:
+            continue
         module = shaker.home(found)
         name = found.alias.name if isinstance(found.statement, ast.Import) else found.statement.module or ""
         problems += available(settings, name, module.source.start(found.statement), module)

@@ -127,10 +127,31 @@ class Program:
     entry: Module
     problems: list[Problem] = field(default_factory=list)  # imports that are not found; told with all that is wrong
 
+    def is_ours(self, name: str) -> bool:
+        """Whether a module name belongs to the recipe: its top package, or for a script a module beside it."""
+        return is_ours(self.settings, name)
+
 
 def scan(settings: Settings) -> Program:
     """Read the entry and, over imports anywhere in the code, every module of the package."""
     return _Scanner(settings).run()
+
+
+def is_ours(settings: Settings, name: str) -> bool:
+    """Whether a module name belongs to the recipe: its top package, or for a script a module beside it."""
+    top = name.split(".")[0]
+    if "." in settings.entry:
+        return top == settings.entry.split(".")[0]
+    return locate(settings.root, top) is not None
+
+
+def locate(root: Path, name: str) -> Path | None:
+    """The file of a module under the recipe's root."""
+    base = root.joinpath(*name.split("."))
+    for path in (base / "__init__.py", base.with_name(base.name + ".py")):
+        if path.is_file():
+            return path
+    return None
 
 
 class _Scanner:
@@ -164,16 +185,10 @@ class _Scanner:
     # Files
 
     def is_ours(self, name: str) -> bool:
-        """Whether a module name belongs to the recipe: its top package, or for a script a module beside it."""
-        top = name.split(".")[0]
-        return top == self.top if self.top else self.locate(top) is not None
+        return is_ours(self.settings, name)
 
     def locate(self, name: str) -> Path | None:
-        base = self.root.joinpath(*name.split("."))
-        for path in (base / "__init__.py", base.with_name(base.name + ".py")):
-            if path.is_file():
-                return path
-        return None
+        return locate(self.root, name)
 
     def read(self, name: str) -> Module:
         path = self.locate(name)

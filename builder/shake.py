@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from builder import hints, main_block
+from builder.availability import lacks
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.errors import Problem
@@ -22,6 +23,7 @@ class Kept:
     parts: list[Part]
     outside: dict[Outside, list[Import]] = field(default_factory=dict)  # with the imports that give it
     bare: list[Import] = field(default_factory=list)  # imports for their effect alone
+    typing: set[Import] = field(default_factory=set)  # those for type checkers alone, of what the machine lacks
 
 
 class Shaker:
@@ -38,16 +40,18 @@ class Shaker:
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
         self.lazy: list[tuple[Part, Import]] = []
+        self.executed: set[str] = set()  # the modules that Python runs at some time
         self._homes: dict[Import, Module] = {}
 
     def run(self) -> Kept:
         """Choose the parts, and gather what they import from outside."""
         self.hooks()
+        self.executed = set(self.linker.started)
         for part in self.linker.order:
             self.check_imports(part)
             self.consider(part)
         self.follow()
-        while late := self.late.settle(self.linker, self.kept) - self.kept:
+        while late := self.late.settle(self.linker, self.kept, self.executed) - self.kept:
             for part in late:
                 self.keep(part)
             self.follow()
@@ -69,6 +73,7 @@ class Shaker:
             elif self.lazy:
                 importer, found = self.lazy.pop(0)
                 self.place(importer, found.runs)
+                self.execute(found.runs)
 
     def hooks(self) -> None:
         """Keep what the contest calls."""
@@ -174,7 +179,23 @@ class Shaker:
         order[at:at] = added
         for part in added:
             self.check_imports(part)
-            self.consider(part)
+
+    def execute(self, names: tuple[str, ...]) -> None:
+        """Consider the parts of modules that Python runs late, and of what they import; modules that are there for
+        annotations alone never run.
+        """
+        waiting = [name for name in names if name not in self.executed]
+        while waiting:
+            name = waiting.pop()
+            if name in self.executed:
+                continue
+            self.executed.add(name)
+            for part in self.late.parts(name):
+                if not self.linker.is_gone(part):
+                    self.consider(part)
+                for found in part.imports:
+                    if not (found.scope.deferred or found.typing or self.linker.is_dead(part.module, found.statement)):
+                        waiting += found.runs
 
     def has_effects(self, part: Part) -> bool:
         """Whether a part does anything but bind its names."""
@@ -208,10 +229,17 @@ class Shaker:
             if not self.late.imports.issuperset(kept.outside.get(meaning, [])):
                 continue  # imported early as well
             kept.outside.setdefault(meaning, []).append(found)
+        for imports in kept.outside.values():
+            if all(found.typing and self.is_lacking(found) for found in imports):
+                kept.typing.update(imports)
         given = {found for imports in kept.outside.values() for found in imports}
         kept.bare += [
             found for part in self.linker.order for found in part.imports if found in self.late.imports - given
         ]
+
+    def is_lacking(self, found: Import) -> bool:
+        """Whether the contest's machine lacks what an import names."""
+        return isinstance(found.target, External) and bool(lacks(self.program.settings, found.target.path))
 
     def acts(self, part: Part, found: Import) -> bool:
         """Whether an import whose names the artifact does not use is there for its effect."""

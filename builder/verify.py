@@ -176,6 +176,8 @@ def _is_written_by_builder(node: ast.stmt) -> bool:
             return True
         case ast.Assign(targets=[ast.Name()], value=ast.Name()) | ast.Delete(targets=[ast.Name()]):
             return True
+        case ast.If(test=ast.Name(), orelse=[]):
+            return all(isinstance(inner, (ast.Import, ast.ImportFrom)) for inner in node.body)
     return False
 
 

@@ -1,0 +1,5 @@
+print("never runs")
+
+
+class Never:
+    pass
