@@ -14,6 +14,7 @@ import argparse
 import ast
 import copy
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,10 @@ PASSING = (
 )
 READERS = frozenset({"all", "any", "dict", "enumerate", "len", "list", "max", "min", "print", "repr", "set", "sorted"})
 READERS |= {"str", "sum", "tuple", "zip"}
+# Set wherever a program runs: taking them for unset would be a guess.
+SYSTEM = frozenset(
+    {"HOME", "HOSTNAME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"}
+)
 CACHES = ("functools.cache", "functools.lru_cache")
 
 
@@ -239,6 +244,8 @@ class Facts:
                 return name in READERS
             case ast.Call(func=ast.Attribute(value=ast.Name(id="json"), attr="dumps")):
                 return True
+            case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
+                return True
             case ast.keyword(arg="choices" | None):
                 return True
         return False
@@ -302,14 +309,20 @@ class Facts:
         if self.is_bound_inside(scope, name):
             return None
         if any(one.kind == "parameter" for one in bound):
-            return self.parameter(module, scope, name) if len(bound) == 1 else None
+            known = self.parameter(module, scope, name) if len(bound) == 1 else None
+            if known is None or self.is_lasting(known[0]):
+                return known
+            places = (o for o in module.scope.occurrences if o.name == name and o.home() is scope and o.kind == "load")
+            return known if all(self.is_only_read(module, place.node) for place in places) else None
         flow = self.function_flow(module, scope)
         if flow is None:
             return None
         value, knobs = flow.final(name)
-        if value is UNKNOWN or not (values.is_constant(value) or isinstance(value, (Instance, argparse.Namespace))):
-            return None
-        return value, knobs
+        return (value, knobs) if value is not UNKNOWN and self.is_lasting(value) else None
+
+    def is_lasting(self, value: Any) -> bool:
+        """Whether a value cannot change, or is one whose changes are looked for where it is read."""
+        return values.is_constant(value) or isinstance(value, (Instance, argparse.Namespace))
 
     def is_bound_inside(self, scope: Scope, name: str) -> bool:
         """Whether a function inside binds a variable of this one (`nonlocal`)."""
@@ -428,7 +441,9 @@ class Facts:
                 default = default_of(node, one.arg)
                 if default is None or not function.evaluator.is_fixed(default):
                     raise UnknownValueError(node, "the arguments do not fit")
+                behind = len(run.read)
                 value = function.evaluator.evaluate(default)
+                del run.read[behind:]  # read when the function was made, not by this call
                 if isinstance(value, values.MUTABLE):
                     raise UnknownValueError(default, "a default that may change is not evaluated")
                 variables[one.arg] = value
@@ -442,6 +457,8 @@ class Facts:
             raise UnknownValueError(node, "the name of the variable is not known")
         if self.program.settings.is_owned(name):
             raise UnknownValueError(node, f"`{name}` belongs to the launcher")
+        if name in SYSTEM and name not in self.environment.given:
+            raise UnknownValueError(node, f"every system sets `{name}` for itself, and it is not among the settings")
         writes = self.environment.writes.get(name, [])
         value = self.environment.read(name, self.place(module, node))
         run.use(name)
@@ -901,6 +918,7 @@ class Code(values.Frame):
         """`parser.add_argument(...)`: its value is None to all that follows."""
         if not self.context.owns(owner):
             raise UnknownValueError(node, "this changes a value that others see")
+        self.context.change(owner)
         assert isinstance(node.func, ast.Attribute)
         if node.func.attr == "add_argument_group":
             return self._compute(node, owner.add_argument_group)
@@ -1003,15 +1021,19 @@ class Flow(Code):
             return super().evaluate(node)
         outer, self.context.used = self.context.used, {}
         read, self.context.read = self.context.read, []
+        made, changed = self.context.made, self.context.oldest_changed
+        self.context.oldest_changed = math.inf
         try:
             value = super().evaluate(node)
-            if self.context.read:
+            alone = self.context.oldest_changed >= made  # it changed nothing but what it made itself
+            if self.context.read and alone:
                 if not isinstance(value, values.MUTABLE) or isinstance(value, (list, dict)):
                     self.facts.moments[node] = (copy.deepcopy(value), tuple(self.context.used))
                 self.facts.note(self.context.read[-1], value, tuple(self.context.used), self.place(node))
         finally:
             self.context.used = {**outer, **self.context.used}
             self.context.read = [*read, *self.context.read]
+            self.context.oldest_changed = min(changed, self.context.oldest_changed)
         return value
 
     def place(self, node: ast.AST) -> Place:

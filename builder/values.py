@@ -63,7 +63,9 @@ class Run:
         self.depth = 0
         self.used: dict[str, None] = {}  # knobs, in order of use
         self.read: list[str] = []  # environment variables read on the way, not those behind values known before
-        self._made: dict[int, Any] = {}
+        self._made: dict[int, tuple[Any, int]] = {}
+        self.made = 0  # how many objects were made so far
+        self.oldest_changed = math.inf  # the number of the oldest object that was changed
 
     def step(self, node: ast.AST) -> None:
         """Count one step; raises UnknownValueError when there are too many."""
@@ -77,13 +79,18 @@ class Run:
 
     def own(self, value: Any) -> Any:
         """Note that this evaluation made an object."""
-        if isinstance(value, MUTABLE):
-            self._made[id(value)] = value
+        if isinstance(value, MUTABLE) and id(value) not in self._made:
+            self._made[id(value)] = value, self.made
+            self.made += 1
         return value
 
     def owns(self, value: Any) -> bool:
         """Whether this evaluation made an object."""
         return id(value) in self._made
+
+    def change(self, value: Any) -> None:
+        """Note that an object changes which this evaluation made."""
+        self.oldest_changed = min(self.oldest_changed, self._made[id(value)][1])
 
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
@@ -562,11 +569,13 @@ class Evaluator:
                 owner, key = self.evaluate(target.value), self.evaluate(target.slice)
                 if not (isinstance(owner, (dict, list)) and self.context.owns(owner)):
                     raise UnknownValueError(target, "such an assignment is not evaluated")
+                self.context.change(owner)
                 self._compute(target, operator.setitem, owner, key, value)
             case ast.Attribute():
                 owner = self.evaluate(target.value)
                 if not (isinstance(owner, argparse.Namespace) and self.context.owns(owner)):
                     raise UnknownValueError(target, "such an assignment is not evaluated")
+                self.context.change(owner)
                 setattr(owner, target.attr, value)
             case _:
                 raise UnknownValueError(target, "such an assignment is not evaluated")
@@ -619,6 +628,7 @@ class Evaluator:
             if isinstance(owner, kind) and name in names:
                 if not self.context.owns(owner):
                     raise UnknownValueError(node, "this changes a value that others see")
+                self.context.change(owner)
                 return getattr(owner, name)  # type: ignore[no-any-return]
         return None
 
