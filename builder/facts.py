@@ -528,6 +528,8 @@ class Facts:
 
     def note(self, variable: str, value: Any, knobs: tuple[str, ...], place: Place) -> None:
         """Note what a read of a variable became: the outermost one counts, which comes last at one place."""
+        if not isinstance(value, (*values.PLAIN, tuple, list, dict)):
+            return
         before = self.resolved.get(variable)
         if before is None or before[2] == place:
             self.resolved[variable] = (copy.deepcopy(value), knobs, place)
@@ -1029,7 +1031,9 @@ class Flow(Code):
             if self.context.read and alone:
                 if not isinstance(value, values.MUTABLE) or isinstance(value, (list, dict)):
                     self.facts.moments[node] = (copy.deepcopy(value), tuple(self.context.used))
-                self.facts.note(self.context.read[-1], value, tuple(self.context.used), self.place(node))
+                several = len(set(self.context.read)) > 1
+                if not (several and isinstance(node, ast.Call) and self.function(node.func)):
+                    self.facts.note(self.context.read[-1], value, tuple(self.context.used), self.place(node))
         finally:
             self.context.used = {**outer, **self.context.used}
             self.context.read = [*read, *self.context.read]
