@@ -268,7 +268,9 @@ class _Freezer(Expressions):
             assert current is not None
             if current is not node:  # its first tests are false: the `elif` becomes the `if`
                 self.rewrite.statements[node] = [current]
-                self.edit(self.source.start(node), self.source.start(current) + len("elif"), "if")
+                at = self.source.start(current)
+                comments = Span(self.comments_above(at, self.source.end(node.test)), at)
+                self.edit(self.source.start(node), at + len("elif"), comments, "if")
                 self.rewrite.kill(self.source.start(node), self.source.start(current))
             self.open_branch(current)
             return None
@@ -357,7 +359,8 @@ class _Freezer(Expressions):
             self.open_branch(follower)
         elif current is not None:
             self.rewrite.statements[follower] = [current]
-            self.cut(start, source.start(current))
+            low = source.end(node.body[-1])
+            self.cut(self.comments_above(start, low), self.comments_above(source.start(current), low))
             self.open_branch(current)
         else:
             assert chosen is not None

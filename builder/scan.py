@@ -79,7 +79,7 @@ class Part:
     start: int  # of the statement
     end: int
     head: int  # of the comments and blank lines above
-    tail: int  # behind a comment on the statement's last line
+    tail: int  # behind a comment on the statement's last line, and those below that are indented deeper
     imports: list[Import] = field(default_factory=list)  # of the module's, those in this part
 
     @property
@@ -412,6 +412,9 @@ def _parts(module: Module) -> list[Part]:
         following = module.tree.body[index + 1] if index + 1 < len(module.tree.body) else None
         shares = following is not None and source.statement_start(following) < line_end
         tail = line_end if rest.startswith("#") and not shares else end
+        if not shares and (not rest or rest.startswith("#")):
+            tail = source.comments_below(tail, 0 if following else -1)
+            line_end = max(line_end, tail)
         head = min(max(behind, 0), start)
         parts.append(Part(module, index, node, start, end, head, tail))
         behind = min(line_end + 1, len(source.text)) if not shares else end

@@ -173,6 +173,21 @@ class Source:
                 break
         return at
 
+    def comments_below(self, end: int, column: int) -> int:
+        """Behind the comment lines that follow the line of `end` and are indented deeper than `column`, blank lines
+        between them included; `end` where there are none.
+        """
+        last, line = 0, self.line(end) + 1
+        while line <= self.lines:
+            text = self.line_text(line)
+            left = text.lstrip()
+            if left.startswith("#") and len(text) - len(left) > column:
+                last = line
+            elif left:
+                break
+            line += 1
+        return self._starts[last] - 1 if last else end
+
     def line_text(self, line: int) -> str:
         """The text of a 1-based line, without its line feed."""
         return self.text[self._starts[line - 1] : self._starts[line] - 1]

@@ -42,21 +42,44 @@ class Surgeon:
         above = source.end(body[first - 1]) if first else 0
         below = source.statement_start(body[last + 1]) if last + 1 < len(body) else len(text)
         own_lines = not text[source.line_start(start) : start].strip() and source.line_end(end) < below
+        if own_lines:
+            end = source.comments_below(end, body[first].col_offset)
         if (not first and last + 1 == len(body)) or not own_lines:
             self.edit(start, end, "pass")
         elif first:
-            top = source.line_start(self.comments_above(start, above))
-            self.edit(top - 1, source.line_end(end))
+            top = source.line(self.comments_above(start, above))
+            if (
+                source.line(end) < source.lines and not source.line_text(source.line(end) + 1).strip()
+            ):  # one blank line of two is enough
+                while not source.line_text(top - 1).strip() and source.offset(top - 1, 0) > above:
+                    top -= 1
+            self.edit(source.offset(top, 0) - 1, source.line_end(end))
         else:
-            self.edit(self.comments_above(start, above), self.comments_above(below, end))
+            self.edit(self.comments_above(start, above), self.first_below(end, below))
+
+    def first_below(self, end: int, below: int) -> int:
+        """The first comment on a line of its own below `end`, or the statement at `below`."""
+        source = self.source
+        for line in range(source.line(end) + 1, source.line(below)):
+            text = source.line_text(line)
+            if text.lstrip().startswith("#"):
+                return source.offset(line, 0) + len(text) - len(text.lstrip())
+        return below
 
     def comments_above(self, start: int, low: int) -> int:
-        """Where the comment lines directly above a statement begin, or the statement where there are none."""
+        """Where the comment lines directly above a statement begin, or the statement where there are none.
+
+        Those that are indented deeper belong to the block above.
+        """
         source = self.source
         line = top = source.line(start)
         if not self.starts_line(start):
             return start
-        while top > 1 and source.line_text(top - 1).lstrip().startswith("#") and source.offset(top - 1, 0) >= low:
+        column = start - source.line_start(start)
+        while top > 1 and source.offset(top - 1, 0) >= low:
+            text = source.line_text(top - 1)
+            if not text.lstrip().startswith("#") or len(text) - len(text.lstrip()) > column:
+                break
             top -= 1
         above = source.line_text(top)
         return start if top == line else source.offset(top, 0) + len(above) - len(above.lstrip())
@@ -73,7 +96,22 @@ class Surgeon:
         source = self.source
         start, end = source.statement_start(chosen[0]), source.end(chosen[-1])
         header = source.end(node.test) if isinstance(node, ast.If) and chosen is node.body else self.before(start)
-        return self.comments_above(start, header), self.line_or_end(end, end)
+        begin, stop = self.comments_above(start, header), self.line_or_end(end, end)
+        if self.starts_line(start) and self.ends_line(end):
+            stop = source.comments_below(stop, chosen[0].col_offset - 1)
+        return begin, stop
+
+    def behind(self, node: ast.stmt, low: int) -> int:
+        """Behind a branching statement: its comments on the last line, and those that belong to its last block."""
+        end = self.line_or_end(self.source.end(node), low)
+        if self.starts_line(self.source.start(node)) and self.ends_line(self.source.end(node)):
+            end = self.source.comments_below(end, node.col_offset)
+        return end
+
+    def ends_line(self, end: int) -> bool:
+        """Whether nothing but a comment follows on the line of `end`."""
+        rest = self.text[end : self.source.line_end(end)].strip()
+        return not rest or rest.startswith("#")
 
     def before(self, start: int) -> int:
         """The start of the line that carries the header above a block (comments between belong to the block)."""
@@ -91,7 +129,7 @@ class Surgeon:
         own_line = self.starts_line(begin)
         was = self.text[source.line_start(begin) : begin] if own_line else ""
         becomes = self.text[source.line_start(start) : start] if own_line else ""
-        self.edit(start, self.line_or_end(end, stop), Span(begin, stop, was, becomes))
+        self.edit(start, max(stop, self.behind(node, stop)), Span(begin, stop, was, becomes))
         self.rewrite.kill(start, begin)
         self.rewrite.kill(stop, end)
 
@@ -104,7 +142,7 @@ class Surgeon:
             self.edit(start, source.line_start(begin), "else:\n")
         else:
             self.edit(start, begin, "else: ")
-        self.edit(stop, self.line_or_end(end, stop))
+        self.edit(stop, max(stop, self.behind(node, stop)))
         self.rewrite.kill(start, begin)
         self.rewrite.kill(stop, end)
 
@@ -112,7 +150,8 @@ class Surgeon:
         """Remove an `elif` chain of which nothing is left."""
         source = self.source
         above, end = source.end(node.body[-1]), source.end(follower)
-        self.edit(max(above, source.line_end(above)), self.line_or_end(end, end))
+        kept = source.comments_below(max(above, source.line_end(above)), node.col_offset)
+        self.edit(kept, max(kept, self.behind(follower, end)))
         self.rewrite.kill(source.start(follower), end)
         self.rewrite.cut.add(follower)
 

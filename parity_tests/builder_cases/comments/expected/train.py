@@ -32,6 +32,12 @@ def show():
     # top
 
     return FIRST, SECOND  # bottom
+    # after
+
+# indented less
+
+
+# Last words.
 
 
 # ==== pkg/train.py ====
