@@ -96,7 +96,7 @@ def is_caught(part: ast.stmt, node: ast.AST) -> bool:
 
     def walk(statement: ast.AST, caught: bool) -> None:
         nonlocal found
-        found = found or (caught and any(child is node for child in ast.walk(statement)))
+        found = found or (caught and any(child is node for child in trees.nodes(statement)))
         for child in inner_statements(statement):
             tried = isinstance(statement, (ast.Try, ast.TryStar)) and child in statement.body
             handled = tried and any(map(catches_import_error, getattr(statement, "handlers", [])))

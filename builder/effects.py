@@ -263,8 +263,8 @@ class Effects:
             self._enumerated = set()
             for module in self.bindings.modules.values():
                 if "__subclasses__" in module.source.text:
-                    for node in trees.nodes(module.tree):
-                        if isinstance(node, ast.Attribute) and node.attr == "__subclasses__":
+                    for node in module.every(ast.Attribute):
+                        if node.attr == "__subclasses__":
                             meaning = self.meaning(node.value, module)
                             known = meaning if isinstance(meaning, Variable) else self.path(node.value, module)
                             self._enumerated.add(known or None)

@@ -364,21 +364,21 @@ class _Printer:
         """Names of definitions whose first one a parameter or class member hides somewhere, or another definition
         takes.
         """
-        for variable, second in self.names.aliases.items():
-            if variable.module != part.module.name or not self.is_defined_by(variable, part):
-                continue
-            place = (part.module.source.name, part.line)
-            covered = variable in self.names.covered
-            first = variable.name if covered else self.names.final[variable]
-            why = f"another `{first}` is used too" if covered else f"for where another `{first}` hides it"
-            self.out.add("")
-            self.out.add("")
-            self.out.add(f"{second} = {first}  # {why}", place)
-            if self.names.covered.get(variable):
-                self.out.add(f"del {first}", place)
-
-    def is_defined_by(self, variable: Variable, part: Part) -> bool:
-        return isinstance(part.node, DEFINITIONS) and part.node.name == variable.name
+        if not isinstance(part.node, DEFINITIONS):
+            return
+        variable = Variable(part.module.name, part.node.name)
+        second = self.names.aliases.get(variable)
+        if second is None:
+            return
+        place = (part.module.source.name, part.line)
+        covered = variable in self.names.covered
+        first = variable.name if covered else self.names.final[variable]
+        why = f"another `{first}` is used too" if covered else f"for where another `{first}` hides it"
+        self.out.add("")
+        self.out.add("")
+        self.out.add(f"{second} = {first}  # {why}", place)
+        if self.names.covered.get(variable):
+            self.out.add(f"del {first}", place)
 
     def quote_annotations(self, module: Module) -> None:
         """Annotations that were strings under `from __future__ import annotations` are written as strings."""

@@ -141,10 +141,10 @@ class Facts:
         self._attributes: dict[str, bool] = {}
         self._as_made: set[Variable] = set()
         self.instances_stay = not any(
-            isinstance(node, ast.Attribute) and node.attr in ("__setattr__", "__delattr__")
+            node.attr in ("__setattr__", "__delattr__")
             for module in program.modules.values()
             if "attr__" in module.source.text
-            for node in trees.nodes(module.tree)
+            for node in module.every(ast.Attribute)
         )
         self._calls: dict[str, dict[ast.AST, ast.AST]] = {}
 
@@ -256,8 +256,8 @@ class Facts:
             self._attributes[name] = all(
                 not isinstance(node.ctx, ast.Load) or self.is_only_read(module, node)
                 for module in self.program.modules.values()
-                for node in trees.nodes(module.tree)
-                if isinstance(node, ast.Attribute) and node.attr == name
+                for node in module.every(ast.Attribute)
+                if node.attr == name
             )
         return self._attributes[name]
 
@@ -378,8 +378,7 @@ class Facts:
         if reference is None or occurrence.kind != "load":
             return None
         node: ast.AST = occurrence.attributes[reference.attributes - 1] if reference.attributes else occurrence.node
-        call = self.parents(module).get(node)
-        return call if isinstance(call, ast.Call) and call.func is node else None
+        return module.call_of(node)
 
     def argument(
         self, home: Module, call: ast.Call, module: Module, function: FunctionNode, name: str
@@ -1301,8 +1300,8 @@ def _stored_attributes(program: Program) -> dict[str, list[ast.Attribute]]:
     """Attributes that some statement sets on anything but `self`, with the places."""
     found: dict[str, list[ast.Attribute]] = {}
     for module in program.modules.values():
-        for node in trees.nodes(module.tree):
-            if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+        for node in module.every(ast.Attribute):
+            if isinstance(node.ctx, ast.Load):
                 continue
             if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 found.setdefault(node.attr, []).append(node)

@@ -160,7 +160,8 @@ class _Part:
                 found.append(self.module.problem(occurrence.start, "BLD048", message, remedy))
             if path == "argparse.Namespace":
                 continue  # options that stay an object, and annotations of them
-            named = next((name for name in OUTSIDE if path == name or path.startswith(f"{name}.")), None)
+            words = path.split(".")
+            named = next((name for end in range(len(words), 0, -1) if (name := ".".join(words[:end])) in OUTSIDE), None)
             if named is not None and not path.startswith(HARMLESS):
                 code, message, remedy = OUTSIDE[named]
                 found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
@@ -173,7 +174,7 @@ class _Part:
 
     def plain_import(self, occurrence: Occurrence) -> bool:
         """Whether `__import__("name")` can only fail on the contest's machine, where the program catches that."""
-        for node in ast.walk(self.part.node):
+        for node in trees.nodes(self.part.node):
             match node:
                 case ast.Call(func=function, args=[ast.Constant(value=str(name))], keywords=[]) if (
                     function is occurrence.node and not self.shaker.program.is_ours(name)

@@ -6,7 +6,6 @@ import ast
 import fnmatch
 from typing import Any
 
-from builder import trees
 from builder.arguments import Option
 from builder.errors import Problem
 from builder.facts import Facts
@@ -80,8 +79,8 @@ def _texts(facts: Facts) -> set[str]:
     return {
         node.value
         for module in facts.program.modules.values()
-        for node in trees.nodes(module.tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for node in module.every(ast.Constant)
+        if isinstance(node.value, str)
     }
 
 

@@ -192,7 +192,7 @@ class _Namer:
         symbols = self.order()
         wanted = {_wanted(symbol) for symbol in symbols}
         taken: set[str] = set()
-        covered = self.claims(symbols)
+        covered = set(self.claims(symbols))
         for symbol in symbols:
             name = self.cover(symbol, taken, wanted) if symbol in covered else self.name(symbol, taken, wanted)
             self.names.final[symbol] = name
@@ -219,6 +219,7 @@ class _Namer:
             rivals.setdefault(_wanted(symbol), []).append(symbol)
         places = {part: i for i, part in enumerate(self.kept.parts)}
         covered: list[Variable] = []
+        owners: list[Symbol] = []
         for name, group in rivals.items():
             if len(group) < 2 and name not in self.reserved:
                 continue
@@ -228,13 +229,12 @@ class _Namer:
             shown.sort(key=lambda symbol: max(places.get(part, -1) for part in self.parts_of(symbol)))
             fixed = [symbol for symbol in group if symbol in self.pinned or self.is_hook(symbol)]
             if name not in self.reserved and shown[-1] not in fixed[1:] and (not fixed or shown[-1] is fixed[0]):
-                owner = shown.pop()
-                symbols.remove(owner)
-                symbols.insert(0, owner)
+                owners.insert(0, shown.pop())
             elif fixed:
                 self.problems += [self.inseparable(symbol) for symbol in shown if symbol is not fixed[0]]
                 continue
             covered += shown
+        symbols[:] = dict.fromkeys([*owners, *symbols])
         return covered
 
     def shows(self, symbol: Variable) -> bool:

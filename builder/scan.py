@@ -12,12 +12,15 @@ import ast
 import builtins
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from builder import scopes, trees
 from builder.errors import BuildError, Problem
 from builder.scopes import Occurrence, Scope
 from builder.settings import Settings
 from builder.source import Source, inner_statements
+
+Node = TypeVar("Node", bound=ast.AST)
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,21 @@ class Module:
     imports: list[Import] = field(default_factory=list)
     by_part: dict[int, list[Occurrence]] = field(default_factory=dict)
     by_node: dict[ast.AST, Occurrence] = field(default_factory=dict)
+    _by_kind: dict[type, list[Any]] = field(default_factory=dict)
+    _calls: dict[ast.AST, ast.Call] = field(default_factory=dict)
+
+    def every(self, kind: type[Node]) -> list[Node]:
+        """All nodes of one kind in the module's tree."""
+        if not self._by_kind:
+            for node in trees.nodes(self.tree):
+                self._by_kind.setdefault(type(node), []).append(node)
+        return self._by_kind.get(kind, [])
+
+    def call_of(self, function: ast.AST) -> ast.Call | None:
+        """The call whose function an expression is; None for any other use."""
+        if not self._calls:
+            self._calls = {call.func: call for call in self.every(ast.Call)}
+        return self._calls.get(function)
 
     @property
     def package(self) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from builder import trees
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
 from builder.link import Linker
@@ -34,7 +33,6 @@ class Shown:
         self.linker = linker
         self.parts = parts
         self.effects = Effects(bindings, STANDARD, linker.rewrites)
-        self._called: dict[Part, set[ast.AST]] = {}
         self._frames: bool | None = None
 
     def definitions(self, variable: Variable) -> list[Occurrence]:
@@ -70,10 +68,7 @@ class Shown:
         """Whether a function stands for itself here, and is not just called."""
         if occurrence.kind != "load":
             return False
-        part = module.parts[occurrence.part]
-        if part not in self._called:
-            self._called[part] = {inner.func for inner in trees.nodes(part.node) if isinstance(inner, ast.Call)}
-        return node not in self._called[part]
+        return module.call_of(node) is None
 
     def frames(self) -> bool:
         """Whether kept code looks at running functions."""
