@@ -80,7 +80,9 @@ def produce_command(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Directory to write the artifact to."),
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Directory to write the artifact to; default: build/artifact."
+        ),
     ] = None,
     check: Annotated[
         Path | None,
@@ -97,7 +99,7 @@ def produce_command(
 
     A hand-kept file: produce --entry train.py --launch "DEPTH=9 torchrun --nproc_per_node=4 train.py --lr 0.1" -o out
     """
-    if (output is None) == (check is None):
+    if output is not None and check is not None:
         raise typer.BadParameter("give either -o DIR or --check DIR")
     if entry is not None and settings is not None:
         raise typer.BadParameter("give either --entry FILE or --settings FILE, which names the entry")
@@ -123,7 +125,7 @@ def produce_command(
             raise typer.Exit(1)
         print(f"{check} is what the sources build.")
         return
-    assert output is not None
+    output = output or Path("build/artifact")
     write_directory(output, made.files)
     _show(made, output)
 

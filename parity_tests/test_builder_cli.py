@@ -174,7 +174,6 @@ def test_directory_of_something_else_is_not_replaced(
 def test_arguments_that_do_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert builder(monkeypatch, "produce", "--config", CONFIG) == 2
     assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path, "--check", tmp_path) == 2
     assert builder(monkeypatch, "produce", "-o", tmp_path) == 2
     capsys.readouterr()
