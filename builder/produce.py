@@ -263,7 +263,11 @@ def _facts(program: Program, knobs: dict[str, Knob], config_file: Path | None, c
                 if summary:
                     paragraphs.append(f"{hook.name}({', '.join(hook.parameters)}): {summary}")
     if knobs:
-        where = f" of {settings.display(config_file)}" if config_file else ""
+        # Some may have been given otherwise, over the file.
+        only_file = config_file and all(
+            knob.origin.startswith(("default", f"file {settings.display(config_file)}")) for knob in knobs.values()
+        )
+        where = f" of {settings.display(config_file)}" if config_file and only_file else ""
         paragraphs.append(
             f"Built by submission-parity: every knob is frozen to the values{where}; manifest.json lists them."
         )

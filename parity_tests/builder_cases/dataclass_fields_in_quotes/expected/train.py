@@ -7,7 +7,7 @@ Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 
 import dataclasses
 import typing
-from dataclasses import fields, dataclass
+from dataclasses import dataclass, fields
 
 
 # ==== pkg/leaves.py ====

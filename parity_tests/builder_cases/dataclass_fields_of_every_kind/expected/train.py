@@ -13,7 +13,7 @@ import typing as t
 from collections.abc import Callable
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date
-from typing import ClassVar, Generic, Literal, TypeVar, ClassVar as OnlyForCheckers
+from typing import ClassVar, ClassVar as OnlyForCheckers, Generic, Literal, TypeVar
 
 
 # ==== pkg/shapes.py ====

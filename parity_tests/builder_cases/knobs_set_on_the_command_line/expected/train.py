@@ -3,7 +3,7 @@
 Contest: Builder cases.
 Launch: W=8 torchrun --standalone train.py
 Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
-Built by submission-parity: every knob is frozen to the values of config.yaml; manifest.json lists them.
+Built by submission-parity: every knob is frozen to the values; manifest.json lists them.
 """
 
 
