@@ -326,7 +326,7 @@ class Bindings:
             if isinstance(node, STRAIGHT):
                 state = kinds == {"bind"} or (None if len(kinds) > 1 else False)
             elif kinds == {"bind"}:
-                state = state or None
+                state = state or _binds_always(node, {o.node for o in bound if o.part == part}) or None
             elif kinds != {"handler"} or state:
                 state = None  # behind `except ... as name` the name is gone, if that handler ran
         return None if state is False and self.changes(variable) else state
@@ -346,6 +346,23 @@ def _effect(occurrence: Occurrence) -> str:
     if occurrence.kind == "delete":
         return "delete"
     return "handler" if isinstance(occurrence.node, ast.ExceptHandler) else "bind"
+
+
+def _binds_always(node: ast.stmt, binders: set[ast.AST]) -> bool:
+    """Whether a statement reaches one of these places that bind a name, whichever way it goes."""
+    match node:
+        case ast.If():
+            return bool(node.orelse) and all(
+                any(_binds_always(inner, binders) for inner in block) for block in (node.body, node.orelse)
+            )
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return node in binders
+        case ast.Import() | ast.ImportFrom():
+            return any(alias in binders for alias in node.names)
+        case ast.Assign() | ast.AnnAssign():
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            return node.value is not None and any(target in binders for target in targets)
+    return False
 
 
 def _block_of(node: ast.AST, statement: ast.stmt) -> list[ast.stmt]:
