@@ -438,15 +438,33 @@ class _Namer:
             statements.setdefault(found.statement, []).append(found)
         for statement, imports in statements.items():
             start, end = module.source.start(imports[0].statement), module.source.end(imports[0].statement)
-            pairs = [pair for found in imports for pair in self.copied(module, found)]
-            calls = [f"{self.names.importers[name]}()" for name in self.late.calls(module, imports[0].statement)]
+            called = self.late.calls(module, imports[0].statement)
+            lines: list[str] = []
+            for found in [found for found in part.imports if found.statement is statement]:
+                if not found.runs and not found.direct:
+                    lines.append(self.plain_import(module, found))
+                runs = [name for name in found.runs if name in called]
+                called = [name for name in called if name not in runs]
+                lines += [f"{self.names.importers[name]}()" for name in runs]
+                if found in imports:
+                    lines += [f"{bound} = {value}" for bound, value in self.copied(module, found)]
             indent = module.source.text[module.source.line_start(start) : start]
-            between = "; " if indent.strip() else f"\n{indent}"
-            text = between.join([*calls, *(f"{bound} = {value}" for bound, value in pairs)]) or "pass"
+            text = ("; " if indent.strip() else f"\n{indent}").join(lines) or "pass"
             rewrite.edits.append(Edit(start, end, (text,)))
             rewrite.statements[statement] = ast.parse(
                 textwrap.dedent(indent + text) if not indent.strip() else text
             ).body
+
+    def plain_import(self, module: Module, found: Import) -> str:
+        """An import from outside that shares its statement with the recipe's own."""
+        bound = self.rewrites[module.name].renamed.get((found.alias, found.bound), found.bound)
+        if bound == found.bound and not found.alias.asname:
+            return f"import {found.alias.name}"
+        if "." in found.alias.name and not found.alias.asname:
+            message = f"`{found.bound}` takes another name, which this import cannot give"
+            remedy = "import it in a statement of its own"
+            self.problems.append(module.problem(module.source.start(found.statement), "BLD033", message, remedy))
+        return f"import {found.alias.name} as {bound}"
 
     def copying_imports(self, part: Part) -> list[Import]:
         """Imports of the recipe's own in a part whose statements are still there."""

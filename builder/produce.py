@@ -289,7 +289,8 @@ def _files(
     counted: dict[str, Kernel],
 ) -> dict[str, bytes]:
     data = output.text.encode()
-    sources = {module.source.name: module.source.sha256 for module in program.modules.values()}
+    files = (module.source for module in program.modules.values() if not module.source.name.endswith("/"))
+    sources = {source.name: source.sha256 for source in files}
     for path in [settings.path, request.config, request.env_file]:
         if path is not None:
             text = path.read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")

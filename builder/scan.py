@@ -19,6 +19,7 @@ from builder.errors import BuildError, Problem
 from builder.scopes import Occurrence, Scope
 from builder.settings import Settings
 from builder.source import Source, inner_statements
+from builder.versions import STANDARD
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -160,16 +161,19 @@ def is_ours(settings: Settings, name: str) -> bool:
     top = name.split(".")[0]
     if "." in settings.entry:
         return top == settings.entry.split(".")[0]
-    return locate(settings.root, top) is not None
+    found = locate(settings.root, top)
+    # Python takes an installed package before a directory without __init__.py, wherever both are.
+    installed = top in STANDARD or top in settings.profile.machine.packages
+    return found is not None and not (installed and found.is_dir())
 
 
 def locate(root: Path, name: str) -> Path | None:
-    """The file of a module under the recipe's root."""
+    """The file of a module under the recipe's root; for a namespace package, which has none, its directory."""
     base = root.joinpath(*name.split("."))
     for path in (base / "__init__.py", base.with_name(base.name + ".py")):
         if path.is_file():
             return path
-    return None
+    return base if base.is_dir() and any(any(base.glob(form)) for form in ("*.py", "*/*.py")) else None
 
 
 class _Scanner:
@@ -211,10 +215,11 @@ class _Scanner:
     def read(self, name: str) -> Module:
         path = self.locate(name)
         assert path is not None
-        source = Source.read(path, path.relative_to(self.root).as_posix())
+        name_shown = path.relative_to(self.root).as_posix()
+        source = Source(f"{name_shown}/", "") if path.is_dir() else Source.read(path, name_shown)
         tree = source.parse(self.settings.profile.machine.python)
         scope = scopes.analyze(source, tree)
-        module = Module(name, source, tree, scope, path.name == "__init__.py", _future(tree))
+        module = Module(name, source, tree, scope, path.is_dir() or path.name == "__init__.py", _future(tree))
         module.parts = _parts(module)
         for occurrence in scope.occurrences:
             module.by_part.setdefault(occurrence.part, []).append(occurrence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -249,7 +250,25 @@ def _find_entry(path: Path, name: str, entry: Entry) -> Path:
 def _root(file: Path) -> tuple[Path, str]:
     """The directory that holds the top package of a file, and the file's module name under it."""
     root, parts = file.parent, [file.stem]
-    while (root / "__init__.py").is_file():
+    while (root / "__init__.py").is_file() or (len(parts) == 1 and _is_in_namespace(file)):
         parts.insert(0, root.name)
         root = root.parent
     return root, ".".join(parts)
+
+
+def _is_in_namespace(file: Path) -> bool:
+    """Whether an entry belongs to a package without __init__.py: it imports relatively, or from its own directory by
+    that one's name.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return False  # told when it is read
+    own = file.parent.name
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(level=level, module=module) if level or (module or "").split(".")[0] == own:
+                return True
+            case ast.Import(names=names) if any(alias.name.split(".")[0] == own for alias in names):
+                return True
+    return False

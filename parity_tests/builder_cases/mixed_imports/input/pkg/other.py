@@ -1,0 +1,5 @@
+print("other runs")
+
+
+def work():
+    return 1

@@ -1,0 +1,3 @@
+from .deep.b import TWO
+
+ONE = TWO - 1
