@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 FOR_PEOPLE = frozenset({"description", "epilog", "formatter_class", "help", "metavar", "prog", "title", "usage"})
+TEXTS = ("prog", "usage", "description", "epilog")  # the first parameters of ArgumentParser, in order
 NAMES = frozenset(
     {
         "ArgumentDefaultsHelpFormatter",

@@ -291,14 +291,14 @@ class Facts:
         flow = self._functions[scope.node]
         return flow if flow.done else None
 
-    def local(self, module: Module, occurrence: Occurrence, run: Run) -> Any:
+    def local(self, module: Module, occurrence: Occurrence, run: Run, by_knobs: bool = True) -> Any:
         """The value of a function's own variable or parameter: bound once, before everything that can read it."""
         home = occurrence.home()
         unknown = UnknownValueError(occurrence.node, f"the value of `{occurrence.name}` is not known")
         if home.kind != "function":
             raise unknown
         known = self.local_constant(module, home, occurrence.name)
-        if known is None or not known[1]:  # what no knob decides is the program's own affair
+        if known is None or (by_knobs and not known[1]):  # what no knob decides is the program's own affair
             raise unknown
         run.use(*known[1])
         return known[0]
@@ -389,6 +389,8 @@ class Facts:
         written = argument_of(call, function, name)
         run = Run()
         try:
+            if isinstance(written, ast.Name) and home.by_node[written].home().kind == "function":
+                return self.local(home, home.by_node[written], run, by_knobs=False), tuple(run.used)
             if written is not None:
                 return self.evaluator(home, run).evaluate(written), tuple(run.used)
             default = default_of(function, name)
@@ -521,16 +523,15 @@ class Facts:
             return True  # noted when it ran
         run = Run()
         self.evaluator(module, run).evaluate(node)  # type: ignore[arg-type]
-        if run.read:
-            self.note(run.read[-1], value, tuple(run.used), self.place(module, node))
+        self.note(_variable_of(node, run.read), value, tuple(run.used), self.place(module, node))
         return bool(run.read)
 
-    def note(self, variable: str, value: Any, knobs: tuple[str, ...], place: Place) -> None:
+    def note(self, variable: str | None, value: Any, knobs: tuple[str, ...], place: Place) -> None:
         """Note what a read of a variable became: the outermost one counts, which comes last at one place."""
-        if not isinstance(value, (*values.PLAIN, tuple, list, dict)):
+        if variable is None or not isinstance(value, (*values.PLAIN, tuple, list, dict)):
             return
         before = self.resolved.get(variable)
-        if before is None or before[2] == place:
+        if before is None or (before[2] == place and value is not None):  # None: what a parser's methods return
             self.resolved[variable] = (copy.deepcopy(value), knobs, place)
 
     def forget_functions(self) -> None:
@@ -905,8 +906,8 @@ class Code(values.Frame):
 
     def make_parser(self, node: ast.Call) -> Any:
         """`argparse.ArgumentParser(...)`, without its texts."""
-        if node.args:
-            raise UnknownValueError(node, "a parser with positional arguments is not evaluated")
+        if len(node.args) > len(arguments.TEXTS) or any(isinstance(one, ast.Starred) for one in node.args):
+            raise UnknownValueError(node, "a parser with such positional arguments is not evaluated")
         named = {}
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -1030,9 +1031,8 @@ class Flow(Code):
             if self.context.read and alone:
                 if not isinstance(value, values.MUTABLE) or isinstance(value, (list, dict)):
                     self.facts.moments[node] = (copy.deepcopy(value), tuple(self.context.used))
-                several = len(set(self.context.read)) > 1
-                if not (several and isinstance(node, ast.Call) and self.function(node.func)):
-                    self.facts.note(self.context.read[-1], value, tuple(self.context.used), self.place(node))
+                variable = _variable_of(node, self.context.read)
+                self.facts.note(variable, value, tuple(self.context.used), self.place(node))
         finally:
             self.context.used = {**outer, **self.context.used}
             self.context.read = [*read, *self.context.read]
@@ -1064,7 +1064,7 @@ class Flow(Code):
         if occurrence is not None and occurrence.home() is self.scope and self.scope is not self.module.scope:
             bound = self.scope.bound[occurrence.name]
             if len(bound) == 1 and bound[0].kind == "parameter":
-                return self.facts.local(self.module, occurrence, self.context)
+                return self.facts.local(self.module, occurrence, self.context, by_knobs=False)
         return super().name(node)
 
     def follow(self, body: list[ast.stmt]) -> bool:
@@ -1306,6 +1306,15 @@ def _stored_attributes(program: Program) -> dict[str, list[ast.Attribute]]:
             if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 found.setdefault(node.attr, []).append(node)
     return found
+
+
+def _variable_of(node: ast.AST, reads: list[str]) -> str | None:
+    """The one variable that a call is about: the only one that it reads, or the only one of them that it names."""
+    names = list(dict.fromkeys(reads))
+    if len(names) > 1 and isinstance(node, ast.Call):
+        written = [one.value for one in node.args if isinstance(one, ast.Constant)]
+        names = [name for name in names if name in written]
+    return names[0] if len(names) == 1 else None
 
 
 def argument_of(call: ast.Call, function: FunctionNode | ast.Lambda, name: str) -> ast.expr | None:

@@ -23,6 +23,8 @@ def residue(text: str, allowed: tuple[str, ...] = LAUNCHER) -> list[str]:
     for node in ast.walk(tree):
         name = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
         names = [getattr(node, name)] if name else []
+        if isinstance(node, ast.Name) and node.id in ("argv", "orig_argv"):
+            names = []  # a name that people give to parameters; the import of sys's would show
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [part for alias in node.names for part in alias.name.split(".")]
             names += (getattr(node, "module", None) or "").split(".")

@@ -2,7 +2,7 @@
 
 `python -m parity_tests.hand_kept.run JOBS`: JOBS is a JSON list; the results go to standard output as one. A job:
 
-    directory    where it runs; the program is its `file` (default train.py)
+    directory    where it runs; the program is its `file` (default train.py), run as `module` if one is named
     argv, environ    flags, and all variables that it sees
     allowed      variables that the program may read (patterns), or null: all. A read of another one raises
     load         true: import the file by its path under another name, and ask it for the logits of out/final.pt
@@ -23,7 +23,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
@@ -94,7 +94,9 @@ def _child(job: dict[str, Any], directory: Path, report: Path) -> int:
     status = 0
     try:
         if job.get("load"):
-            facts["logits"] = _logits(program, directory / "out" / "final.pt")
+            facts["logits"] = _logits(program, directory / "out" / "final.pt", job.get("module"))
+        elif job.get("module"):
+            runpy.run_module(job["module"], run_name="__main__", alter_sys=True)
         else:
             runpy.run_path(program, run_name="__main__")
     except SystemExit as stop:
@@ -113,18 +115,24 @@ def _child(job: dict[str, Any], directory: Path, report: Path) -> int:
     return status
 
 
-def _logits(program: str, checkpoint: Path) -> str:
+def _logits(program: str, checkpoint: Path, name: str | None) -> str:
     """What the scorer would see of a model: the logits of two rows of tokens, hashed."""
+    module = importlib.import_module(name) if name else _by_path(program)
+    model = module.load_for_eval(str(checkpoint), "cpu")
+    tokens = torch.arange(24).reshape(2, 12) % 7
+    with torch.no_grad():
+        return hashlib.sha256(model(tokens).float().numpy().tobytes()).hexdigest()
+
+
+def _by_path(program: str) -> ModuleType:
+    """A module of the program's file, under another name."""
     spec = importlib.util.spec_from_file_location("submission_under_test", program)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    model = module.load_for_eval(str(checkpoint), "cpu")
-    tokens = torch.arange(24).reshape(2, 12) % 7
-    with torch.no_grad():
-        return hashlib.sha256(model(tokens).float().numpy().tobytes()).hexdigest()
+    return module
 
 
 def digest(path: Path) -> str:
