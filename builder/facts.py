@@ -1064,7 +1064,10 @@ class Flow(Code):
         if occurrence is not None and occurrence.home() is self.scope and self.scope is not self.module.scope:
             bound = self.scope.bound[occurrence.name]
             if len(bound) == 1 and bound[0].kind == "parameter":
-                return self.facts.local(self.module, occurrence, self.context, by_knobs=False)
+                known = self.facts.local_constant(self.module, self.scope, occurrence.name)
+                if known == (None, ()):
+                    return None  # `argv=None` that no call gives anything
+                return self.facts.local(self.module, occurrence, self.context)
         return super().name(node)
 
     def follow(self, body: list[ast.stmt]) -> bool:

@@ -32,13 +32,13 @@ class Run:
 
 
 RUNS = {
-    "package, defaults": Run("package", "gpt/train.py", {}, {"--seed": "1"}, ("SGD", "argparse")),
+    "package, defaults": Run("package", "gpt/train.py", {}, {"--seed": "1"}, ("SGD(", "argparse")),
     "package, another model": Run(
         "package",
         "gpt/train.py",
         {"GPT_DEPTH": "3", "GPT_SEED": "4", "--mlp": "swiglu", "--norm": "layer", "--bias": "", "--tie": ""},
         {"--no-bias": ""},
-        ("class Muon", "GPT_DEPTH"),
+        ("GPT_DEPTH", "GPT_SEED"),
     ),
     "package, another optimizer": Run(
         "package",
