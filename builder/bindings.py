@@ -286,12 +286,11 @@ class Bindings:
             )
         return self._certain[found]
 
-    def fallback(self, module: Module, occurrence: Occurrence) -> Variable | Outside | None:
+    def fallback(self, module: Module, occurrence: Occurrence) -> Meaning | None:
         """What a class body reads from the module where it may not have bound the name itself."""
         if not occurrence.perhaps or occurrence.home() is not occurrence.scope:
             return None
-        meaning = self.variable(module, occurrence.name)
-        return meaning if isinstance(meaning, (Variable, Outside)) else None
+        return self.variable(module, occurrence.name)
 
     def is_looked_through(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether an import inside a function needs no variable: each use of the name reaches what it stands for."""

@@ -118,8 +118,12 @@ class Linker:
                 fallback = self.bindings.fallback(module, occurrence)
                 if isinstance(fallback, Variable):
                     links.variables.add(fallback)
-                elif fallback is not None:
+                elif isinstance(fallback, Outside):
                     links.outside.add(fallback)
+                elif isinstance(fallback, InPackage):
+                    message = f"`{occurrence.name}` is a member of this class, or else the module {fallback.module}"
+                    remedy = "give one of the two another name"
+                    links.problems.append(module.problem(occurrence.start, "BLD033", message, remedy))
                 continue
             meaning = reference.meaning
             if isinstance(meaning, Variable):

@@ -133,7 +133,7 @@ class _Namer:
     def pin(self, module: Module, occurrence: Occurrence) -> None:
         """A class body that reads a name which it also binds may mean the module's: that one must keep its name."""
         meaning = self.bindings.fallback(module, occurrence)
-        if meaning is not None:
+        if isinstance(meaning, Symbol):
             access = Access(module, occurrence, occurrence.end, occurrence.node)
             self.pinned.setdefault(meaning, (access, "this class body reads and binds the same name"))
 

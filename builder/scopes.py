@@ -163,12 +163,14 @@ class _Analyzer:
         self.scope = self.module = Scope("module", tree, None)
         self.part = 0
         self.annotation = False
+        self.bare = False  # whether the name is only annotated
         self.debug = False
         self.quote = ""
         self.raw = False
         self.loops = 0  # loops around, in this class body
         self._typing: dict[str, str] | None = None  # name -> its name in typing, "" for the module itself
-        self.sure: set[str] = set()  # names that this class body has bound for certain
+        self.begun: set[str] = set()  # names that this class body may have bound so far
+        self.sure: set[str] = set()  # names that it has bound for certain
         self.private = ""  # name of the class around, for `__name` mangling
         visitors = {
             "AnnAssign": self.annotated_assignment,
@@ -242,7 +244,7 @@ class _Analyzer:
         occurrence.quote = self.quote
         occurrence.raw = self.raw
         if kind == "load" and scope.kind == "class":
-            occurrence.before = not self.loops and name not in scope.bound
+            occurrence.before = not self.loops and name not in self.begun
             occurrence.perhaps = name not in self.sure
         self.module.occurrences.append(occurrence)
         if name in NAMESPACE_READERS and kind == "load":
@@ -250,6 +252,8 @@ class _Analyzer:
         if kind not in ("load", "declaration", "type_load"):
             home = self.module if name in scope.globals else scope
             home.bound.setdefault(name, []).append(occurrence)
+            if home.kind == "class" and not self.bare:
+                self.begun.add(name)
         return occurrence
 
     def find(self, name: str, start: int) -> int:
@@ -435,15 +439,15 @@ class _Analyzer:
         typed = self.type_parameters(node)
         self.each(node.bases)
         self.each(node.keywords)
-        outer = self.private, self.loops, self.sure
-        self.private, self.loops, self.sure = node.name.lstrip("_"), 0, set()
+        outer = self.private, self.loops, self.sure, self.begun
+        self.private, self.loops, self.sure, self.begun = node.name.lstrip("_"), 0, set(), set()
         scope = self.inside("class", node)
         for statement in node.body:
             begin = len(self.module.occurrences)
             self.visit(statement)
             self.note_sure(statement, [o for o in self.module.occurrences[begin:] if o.scope is scope])
         self.leave()
-        self.private, self.loops, self.sure = outer
+        self.private, self.loops, self.sure, self.begun = outer
         if typed:
             self.leave()
 
@@ -477,7 +481,9 @@ class _Analyzer:
 
     def annotated_assignment(self, node: ast.AnnAssign) -> None:
         self.each([node.value])
+        self.bare = node.value is None  # binds nothing
         self.visit(node.target)
+        self.bare = False
         self.annotate(node.annotation)
 
     def loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:

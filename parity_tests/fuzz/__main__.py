@@ -77,7 +77,7 @@ def main() -> int:
         if error is not None:
             failures[kind(error)] += 1
             print(f"seed {seed}: {str(error)[:600]}", flush=True)
-            if options.shrink > 0 and failures[kind(error)] == 1:
+            if options.shrink > 0:
                 options.shrink -= 1
                 print(shrunk(files, error), flush=True)
         if sys.stderr.isatty() or number % 500 == 499:

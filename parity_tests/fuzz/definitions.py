@@ -125,7 +125,7 @@ class Definitions(Statements):
         slots = not base and self.rng.random() < 0.3
         lines += ['__slots__ = ("held", "__hidden")'] if slots else []
         uses = ["{0}({n}).value()", "{0}.total"]
-        for member in sorted(members, key=lambda _: self.rng.random()):
+        for member in sorted(sorted(members), key=lambda _: self.rng.random()):
             text, more = self.member(member, body)
             lines += text
             uses += more

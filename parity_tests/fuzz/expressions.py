@@ -82,7 +82,7 @@ class Expressions:
         self.features = features
         self.count = 0
         self.deferred = 0  # functions around the code that is being written
-        builtin = [name for name in ("max", "len") if rng.random() < 0.25]
+        builtin = [name for name in ("max", "len") if rng.random() < 0.1]
         self.pool = [name for name in POOL if name not in ("max", "len")] + builtin
 
     def has(self, feature: str, chance: float = 1.0) -> bool:

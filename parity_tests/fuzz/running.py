@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import enum
 import importlib.util
@@ -235,10 +236,13 @@ def check(expected: Seen, found: Seen, names: Names) -> None:
     if plain(expected.failure) != plain(found.failure):
         raise DifferenceError(f"end: expected {expected.failure!r}, found {found.failure!r}")
     left = found.values["__main__"]
+    shared = collections.Counter(names.aliases.get(symbol, final) for symbol, final in names.final.items())
     for symbol, final in names.final.items():
         if isinstance(symbol, Variable) and symbol.module in expected.values:  # it is not where its import failed
             value = expected.values.get(symbol.module, {}).get(symbol.name, "nothing")
             name = names.aliases.get(symbol, final)
+            if value in ("module", "nothing") and shared[name] > 1:
+                continue  # never bound here, or for nothing that is kept: the name is another's
             if value != left.get(name, "nothing"):
                 message = f"{symbol.module}.{symbol.name} is {value}, its `{name}` is {left.get(name, 'nothing')}"
                 raise DifferenceError(f"namespace: {message}")
