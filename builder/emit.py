@@ -183,7 +183,15 @@ class _Printer:
         plain = name if isinstance(found.statement, ast.ImportFrom) else name.split(".")[0]
         if final == plain and not (found.alias.asname and "." in name):
             return name
+        if plain != name and not found.alias.asname:  # `import os.path` binds os: under another name, it takes two
+            return f"{plain} as {final}, {name} as {self.spare(final + '_' + name.rpartition('.')[2])}"
         return f"{name} as {final}"
+
+    def spare(self, name: str) -> str:
+        """A name that nothing in the artifact has."""
+        while name in {*self.names.final.values(), *self.names.aliases.values()}:
+            name += "_module"
+        return name
 
     def comment_behind(self, found: Import) -> str:
         """The comment on the line of an import that is there for its effect: it says which."""

@@ -326,10 +326,7 @@ class Facts:
 
     def is_bound_inside(self, scope: Scope, name: str) -> bool:
         """Whether a function inside binds a variable of this one (`nonlocal`)."""
-        return any(
-            (name in child.nonlocals and name in child.bound) or self.is_bound_inside(child, name)
-            for child in scope.children
-        )
+        return any(occurrence.scope is not scope for occurrence in scope.bound.get(name, []))
 
     def parameter(self, module: Module, scope: Scope, name: str) -> Constant | None:
         """The value that every call gives to a parameter, when all calls are known and give the same."""

@@ -92,6 +92,7 @@ class _Namer:
         self.locals: dict[tuple[Scope, str], str] = {}
         self.through_alias: dict[Access, str] = {}
         self.copies: dict[Import, Access] = {}
+        self.labelled: set[tuple[Scope, str]] = set()  # local names that the text of an f-string's `{name=}` shows
         self.shown = Shown(bindings, linker, kept.parts)
         self.problems: list[Problem] = []
 
@@ -115,6 +116,8 @@ class _Namer:
                 elif occurrence.home() is module.scope:
                     self.reserved.add(occurrence.name)
                 self.pin(module, occurrence)
+                if occurrence.debug:
+                    self.labelled.add((occurrence.home(), occurrence.name))
             self.collect_copies(part)
         self.pin_builtins()
 
@@ -271,7 +274,7 @@ class _Namer:
             hiding = self.hiding(symbol, original)
             if not hiding:
                 return original
-            if all(_can_rename(scope, original) for scope in hiding):
+            if all(_can_rename(scope, original) and (scope, original) not in self.labelled for scope in hiding):
                 for scope in hiding:
                     self.locals.setdefault((scope, original), self.free(f"{original}_local", taken | wanted))
                 return original
@@ -384,6 +387,10 @@ class _Namer:
             return  # written as an assignment
         if alias.asname:
             rewrite.edits.append(Edit(occurrence.start, occurrence.end, (name,)))
+        elif "." in alias.name:
+            message = f"`import {alias.name}` binds `{occurrence.name}`, which is the name of something else too"
+            remedy = "import it at the top of the module, or as a name of its own"
+            self.problems.append(module.problem(occurrence.start, "BLD033", message, remedy))
         else:
             text = module.source.text[occurrence.start : occurrence.end]
             rewrite.edits.append(Edit(occurrence.start, occurrence.end, (f"{text} as {name}",)))
@@ -511,8 +518,9 @@ def _can_rename(scope: Scope, name: str) -> bool:
     """Whether a scope's variable can take another name: no parameter, no class member, nothing that shows its own
     name, in no function that reads its names as a dictionary.
     """
-    if scope.reads_itself:
-        return False
+    aliases = [o.node for o in scope.bound[name] if isinstance(o.node, ast.alias)]
+    if scope.reads_itself or any("." in alias.name and not alias.asname for alias in aliases):
+        return False  # `import os.path` binds nothing but os
     return scope.kind in ("function", "comprehension") and all(
         o.kind in ("store", "delete", "import") for o in scope.bound[name]
     )

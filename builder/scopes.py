@@ -208,6 +208,9 @@ class _Analyzer:
         for index, statement in enumerate(self.tree.body):
             self.part = index
             self.visit(statement)
+        for scope in self.module.scopes.values():
+            for name in sorted(scope.nonlocals & set(scope.bound)):  # what it binds is a variable of a function around
+                scope.home(name).bound.setdefault(name, []).extend(scope.bound.pop(name))
         return self.module
 
     def visit(self, node: ast.AST) -> None:
@@ -453,11 +456,19 @@ class _Analyzer:
 
     def note_sure(self, statement: ast.stmt, occurrences: list[Occurrence]) -> None:
         """Note which names of a class body are bound for certain behind one of its statements."""
-        for occurrence in occurrences:
-            if occurrence.kind == "delete" or isinstance(occurrence.node, ast.ExceptHandler):
-                self.sure.discard(occurrence.name)
-            elif occurrence.kind in ("store", "definition", "import") and binds_surely(statement):
-                self.sure.add(occurrence.name)
+        unbound = {o.name for o in occurrences if o.kind == "delete" or isinstance(o.node, ast.ExceptHandler)}
+        self.sure = (self.sure | self.surely(statement, occurrences)) - unbound
+
+    def surely(self, statement: ast.stmt, occurrences: list[Occurrence]) -> set[str]:
+        """The names that a statement binds whatever path it takes."""
+        if isinstance(statement, ast.If):
+            paths = [statement.body, statement.orelse]
+            return set.intersection(*(set().union(*(self.surely(s, occurrences) for s in path)) for path in paths))
+        if not binds_surely(statement):
+            return set()
+        start, end = self.source.statement_start(statement), self.source.end(statement)
+        binding = (o for o in occurrences if o.kind in ("store", "definition", "import") and start <= o.start < end)
+        return {occurrence.name for occurrence in binding}
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         first, *others = node.generators

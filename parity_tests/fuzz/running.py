@@ -241,8 +241,8 @@ def check(expected: Seen, found: Seen, names: Names) -> None:
         if isinstance(symbol, Variable) and symbol.module in expected.values:  # it is not where its import failed
             value = expected.values.get(symbol.module, {}).get(symbol.name, "nothing")
             name = names.aliases.get(symbol, final)
-            if value in ("module", "nothing") and shared[name] > 1:
-                continue  # never bound here, or for nothing that is kept: the name is another's
+            if value in ("module", "nothing") and (shared[name] > 1 or name not in left):
+                continue  # never bound here, or a module that nothing kept reads
             if value != left.get(name, "nothing"):
                 message = f"{symbol.module}.{symbol.name} is {value}, its `{name}` is {left.get(name, 'nothing')}"
                 raise DifferenceError(f"namespace: {message}")

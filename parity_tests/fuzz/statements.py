@@ -118,6 +118,7 @@ class Statements(Expressions):
             name
             for name, bound in sorted(scope.names.items())
             if bound.frame is scope.frame and name in scope.frame.planned and name not in scope.frame.captured
+            if bound.thing.kind != "module"
         ]
         if not names:
             return []
