@@ -82,6 +82,11 @@ OUTSIDE = {
     ),
     "importlib": ("BLD012", "imports by a name computed at run time", "write an import statement"),
     "runpy": ("BLD012", "runs a module by name", "write an import statement"),
+    "pkgutil.get_data": (
+        "BLD023",
+        "reads a file of the package, which the artifact does not have",
+        "put the data into code",
+    ),
     "pkgutil": ("BLD012", "looks modules up at run time", "write import statements"),
     "sys.modules": (
         "BLD014",
@@ -162,7 +167,8 @@ class _Part:
                 continue  # options that stay an object, and annotations of them
             words = path.split(".")
             named = next((name for end in range(len(words), 0, -1) if (name := ".".join(words[:end])) in OUTSIDE), None)
-            if named is not None and not path.startswith(HARMLESS):
+            excused = any(path.startswith(free) and free.startswith(str(named)) for free in HARMLESS)
+            if named is not None and not excused:
                 code, message, remedy = OUTSIDE[named]
                 found.append(self.module.problem(occurrence.start, code, f"`{path}` {message}", remedy))
             if path == "__import__" and occurrence.kind == "load" and self.plain_import(occurrence):

@@ -1,0 +1,9 @@
+from .ops import *
+
+
+def main():
+    print(norm())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+ORDER = []
+
+
+def numbered(function):
+    ORDER.append(len(ORDER))
+    return function

@@ -1,0 +1,6 @@
+NAMES = []
+
+
+class Field:
+    def __set_name__(self, owner, name):
+        NAMES.append(name)

@@ -1,0 +1,6 @@
+from .fields import Field
+
+
+class GPT:
+    width = Field()
+    depth = Field()

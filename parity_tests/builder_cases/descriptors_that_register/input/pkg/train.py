@@ -1,0 +1,10 @@
+from . import model
+from .fields import NAMES
+
+
+def main():
+    print(NAMES)
+
+
+if __name__ == "__main__":
+    main()

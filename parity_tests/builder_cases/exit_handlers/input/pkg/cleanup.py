@@ -1,0 +1,9 @@
+import atexit
+
+
+@atexit.register
+def leave():
+    print("left")
+
+
+atexit.register(print, "leaving")

@@ -1,0 +1,9 @@
+from . import cleanup
+
+
+def main():
+    print("training")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Built from pkg/train.py.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+
+# ==== pkg/resources.py ====
+
+
+class Lock:
+    def __del__(self):
+        print("released")
+
+
+lock = Lock()
+lock = None
+other = Lock()
+del other
+
+
+# ==== pkg/train.py ====
+
+
+def main():
+    print("training")
+
+
+if __name__ == "__main__":
+    main()

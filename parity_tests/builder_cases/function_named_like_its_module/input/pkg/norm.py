@@ -1,0 +1,5 @@
+EPS = 1
+
+
+def norm(x):
+    return x + EPS

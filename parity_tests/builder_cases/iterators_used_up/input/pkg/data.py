@@ -1,0 +1,9 @@
+batches = iter(range(10))
+first = next(batches)
+head = list(zip(batches, "ab"))
+total = sum(batch for batch in batches if batch < 0)
+sizes = sorted([3, 1, 2])  # nobody needs it, and it uses nothing up
+lines = (line for line in ("a", "b"))
+one, *others = lines
+names = "".join(lines)
+rest = [*batches], list(lines)

@@ -1,0 +1,7 @@
+# one
+text = """a
+b"""  # two
+
+
+def spare():
+    return 1

@@ -1,0 +1,2 @@
+KERNELS = {"none": 0}
+NAMES = ["registry"]

@@ -1,0 +1,7 @@
+step = 0
+file = first = None
+rest = []
+
+
+def advance():
+    return step

@@ -1,0 +1,4 @@
+def steps():
+    import __main__
+
+    return __main__.STEPS

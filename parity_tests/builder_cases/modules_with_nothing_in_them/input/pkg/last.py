@@ -1,0 +1,4 @@
+
+
+
+WIDTH = 4  # no newline

@@ -1,0 +1,10 @@
+from . import comments, docstring, empty
+from .last import WIDTH
+
+
+def main():
+    print(WIDTH)
+
+
+if __name__ == "__main__":
+    main()

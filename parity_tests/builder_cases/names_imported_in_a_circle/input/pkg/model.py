@@ -1,0 +1,5 @@
+from .ops import norm
+
+
+def build():
+    return norm()

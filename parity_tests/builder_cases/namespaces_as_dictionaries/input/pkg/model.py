@@ -1,0 +1,3 @@
+def build():
+    width = 1
+    return width

@@ -1,0 +1,4 @@
+import json
+
+text = json.dumps([2])
+json.dumps = lambda value: "for good"

@@ -1,0 +1,5 @@
+import random
+
+random.seed(1)
+value = random.random()
+unused = random.random()

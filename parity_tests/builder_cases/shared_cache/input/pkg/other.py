@@ -1,0 +1,5 @@
+from .tables import table as make
+
+
+def fill():
+    return make(1)

@@ -1,0 +1,6 @@
+from functools import singledispatch
+
+
+@singledispatch
+def show(value):
+    return "something"

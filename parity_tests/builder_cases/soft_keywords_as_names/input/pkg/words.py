@@ -1,0 +1,4 @@
+match = 1
+type = "type"
+case = "case"
+_ = "_"

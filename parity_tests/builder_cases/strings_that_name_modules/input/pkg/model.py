@@ -1,0 +1,5 @@
+WIDTH = 2
+
+
+class GPT:
+    width = WIDTH

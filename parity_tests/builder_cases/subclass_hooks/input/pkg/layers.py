@@ -1,0 +1,13 @@
+from .base import Layer, Traced
+
+
+class Attention(Layer, causal=True):
+    pass
+
+
+class Flash(Attention):
+    pass
+
+
+class Block(Traced):
+    pass

@@ -1,0 +1,3 @@
+from .state import width
+
+early = width

@@ -1,0 +1,4 @@
+width = 1
+from .reader import early
+
+width = 2

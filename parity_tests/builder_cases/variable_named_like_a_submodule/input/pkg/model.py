@@ -1,0 +1,5 @@
+import pkg.ops
+
+
+def build():
+    return pkg.ops.norm()
