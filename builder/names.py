@@ -200,8 +200,6 @@ class _Namer:
             name = self.cover(symbol, taken, wanted) if symbol in covered else self.name(symbol, taken, wanted)
             self.names.final[symbol] = name
             taken.add(name)
-            if isinstance(symbol, Variable) and name != symbol.name and symbol.name in BUILTINS:
-                self.check_builtin(symbol)
         for module in sorted(self.late.running):
             words = module.split(".")
             spoken = ("import_" + "_".join(words[i:]) for i in range(len(words) - 1, -1, -1))
@@ -214,20 +212,6 @@ class _Namer:
         if self.kept.typing:
             checking = Outside("TYPE_CHECKING", "typing", "TYPE_CHECKING")
             self.names.typing = self.names.final.get(checking) or self.free("TYPE_CHECKING", taken | wanted)
-
-    def check_builtin(self, symbol: Variable) -> None:
-        """A variable with the name of a builtin means the builtin where it is not bound: under another name, nothing
-        would.
-        """
-        module = self.program.modules[symbol.module]
-        binding = (*DEFINITIONS, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
-        direct = [part for part in self.bindings.binders(symbol) if isinstance(module.parts[part].node, binding)]
-        first = min(direct, default=len(module.parts))
-        uses = [access.occurrence for access in self.accesses.get(symbol, []) if access.module is module]
-        early = [o for o in uses if o.part < first or o.kind == "delete"]
-        if early:
-            message = f"`{symbol.name}` is the builtin here wherever nothing binds it, and others use the builtin too"
-            self.problems.append(module.problem(early[0].start, "BLD033", message, "give it a name of its own"))
 
     def claims(self, symbols: list[Symbol]) -> list[Variable]:
         """Give each name that several want to the last definition that shows it, if one does: moves it to the front of
