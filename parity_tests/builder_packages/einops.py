@@ -1,0 +1,31 @@
+"""Rearranges, reduces, repeats, packs and sums arrays."""
+
+import numpy as np
+
+import einops
+from einops import asnumpy, einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
+
+
+def main() -> None:
+    x = np.arange(2 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    print(
+        rearrange(x, "b c h w -> b h w c").shape,
+        rearrange(x, "b c (h h1) w -> (b h) c h1 w", h1=2).sum(axis=0).tolist(),
+    )
+    print(rearrange([x[0], x[1]], "b c h w -> c b (h w)").shape, rearrange(x, "b ... -> ... b").shape)
+    for operation in ("min", "max", "sum", "mean", "prod"):
+        print(operation, reduce(x.astype(float), "b c (h 2) w -> b h", operation).tolist())
+    print(repeat(np.arange(3), "a -> b a 2", b=2).tolist(), parse_shape(x, "b _ h w"))
+    print(einsum(x, x, "b c h w, b c h w -> b c").tolist())
+    packed, shapes = pack([x, x[0]], "* h w")
+    print(packed.shape, shapes, [item.shape for item in unpack(packed, shapes, "* h w")])
+    print(asnumpy(x) is x, einops.EinopsError.__name__)
+    for pattern in ("a b -> a", "b c h w -> b c h", "b c h w -> (b", "b b h w -> b h w", "b c h w -> b c h w q"):
+        try:
+            print(rearrange(x, pattern).shape)
+        except einops.EinopsError as error:
+            print(error)
+
+
+if __name__ == "__main__":
+    main()
