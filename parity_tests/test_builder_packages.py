@@ -1,4 +1,4 @@
-"""Packages from PyPI beside a script that exercises them: one file out of both prints the same, or the build is refused.
+"""Packages from PyPI beside a script that exercises them: one file of both prints the same, or the build is refused.
 
 builder_packages/NAME.py    the script; the package is copied from the environment, source files only
 """
