@@ -24,47 +24,49 @@ from builder.produce import Build, Request, build
 from builder.trace import Tracer
 from scorer.contest import ProfileError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+WHAT, VALUES, RESULT = (
+    "What is built",
+    "Values of the knobs; where several are given, the later one counts",
+    "What comes out",
+)
 
 
 @app.callback()
 def _application() -> None:
-    """Build one train.py, and all that belongs to it, from a recipe of many modules."""
+    """Flatten a training program, of one file or a whole package, into one readable train.py for a contest: every knob
+    frozen to the values of one run, what they switch off left out, and proven to be the same program.
+
+    Begin with `produce`. `diff` compares two artifacts by their knobs; `where` and `trace` lead from an artifact's
+    lines and tracebacks back to the source.
+    """
 
 
 @app.command("produce")
 def produce_command(
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", help="YAML file with the knobs' values, e.g. recipe/configs/embedded.yaml."),
-    ] = None,
     settings: Annotated[
         Path | None,
-        typer.Option("--settings", help="Build settings; default: build.yaml beside the config's directory."),
+        typer.Option(
+            "--settings",
+            metavar="FILE",
+            help="Build settings, which name entry, contest and launch; default: build.yaml by the config's directory.",
+            rich_help_panel=WHAT,
+        ),
     ] = None,
     entry: Annotated[
         Path | None,
-        typer.Option("--entry", metavar="FILE", help="The program's main file, where there are no build settings."),
-    ] = None,
-    launch: Annotated[
-        str | None,
         typer.Option(
-            "--launch",
-            metavar="STRING",
-            help="How the program is run today: its variables and flags are frozen, the bare command stays.",
-        ),
-    ] = None,
-    env_file: Annotated[
-        Path | None,
-        typer.Option("--env-file", metavar="FILE", help="Environment variables, one NAME=VALUE a line."),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="One knob, over all else: a field of the config, a module constant, a variable, an --option. "
-            "May be repeated.",
+            "--entry",
+            metavar="FILE",
+            help="The program's main file, in place of build settings; needs --launch.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
     contest: Annotated[
@@ -72,32 +74,85 @@ def produce_command(
         typer.Option(
             "--contest",
             metavar="NAME",
-            help="Contest profile; default: the settings' own, without settings `embedded`.",
+            help="Contest profile, a name or a YAML file; default: the settings' own, with --entry `embedded`.",
+            rich_help_panel=WHAT,
         ),
     ] = None,
-    strip_comments: Annotated[
-        bool, typer.Option("--strip-comments", help="Leave comments out; docstrings and licences stay.")
-    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="YAML file with fields of the config class, e.g. recipe/configs/embedded.yaml.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    env_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-file",
+            metavar="FILE",
+            help="Environment variables, one NAME=VALUE a line.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    launch: Annotated[
+        str | None,
+        typer.Option(
+            "--launch",
+            metavar="STRING",
+            help="How the program is run today: its variables and flags are frozen, the bare command stays.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="One knob: a field of the config, a module constant (package.module:NAME), a variable, an --option. "
+            "May be repeated.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Directory to write the artifact to; default: build/artifact."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Directory to write the artifact to; default: build/artifact.",
+            rich_help_panel=RESULT,
         ),
     ] = None,
     check: Annotated[
         Path | None,
-        typer.Option("--check", metavar="DIR", help="Write nothing: say whether DIR is what the sources build today."),
+        typer.Option(
+            "--check",
+            metavar="DIR",
+            help="Write nothing: say whether DIR is what the sources build today.",
+            rich_help_panel=RESULT,
+        ),
     ] = None,
+    strip_comments: Annotated[
+        bool,
+        typer.Option(
+            "--strip-comments",
+            metavar="",
+            help="Leave comments out; docstrings and licences stay.",
+            rich_help_panel=RESULT,
+        ),
+    ] = False,
 ) -> None:
     """Build train.py, launch-command.txt, manifest.json and train.py.map.
 
-    Every knob is frozen to the value that the config file, the environment file, the launch string and --set give it;
-    where several do, the later of these counts. Exit status: 0 built (or, with --check, equal), 1 the checked directory
-    differs, 2 the recipe or a setting is refused; then nothing is written.
+    A recipe with build settings: `produce --config recipe/configs/embedded.yaml`
 
-    A recipe with build settings: produce --config recipe/configs/embedded.yaml -o build/artifact
+    A hand-kept file: `produce --entry train.py --launch "DEPTH=9 torchrun --nproc_per_node=4 train.py --lr 0.1" -o out`
 
-    A hand-kept file: produce --entry train.py --launch "DEPTH=9 torchrun --nproc_per_node=4 train.py --lr 0.1" -o out
+    Every knob is frozen to its value, listed with where that comes from; what no knob of this run reaches is left out.
+    Nothing is guessed: what cannot be decided is refused with file, line and what to do, all of it at once. Exit
+    status: 0 built (with --check: equal), 1 the checked directory differs, 2 refused, and nothing written.
     """
     if output is not None and check is not None:
         raise typer.BadParameter("give either -o DIR or --check DIR")
