@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from builder import trees
 from builder.errors import BuildError, Problem, refuse
 from scorer.contest import Profile, ProfileError, load
 
@@ -265,7 +266,7 @@ def _is_in_namespace(file: Path) -> bool:
     except (OSError, SyntaxError, ValueError):
         return False  # told when it is read
     own = file.parent.name
-    for node in ast.walk(tree):
+    for node in trees.nodes(tree):
         match node:
             case ast.ImportFrom(level=level, module=module) if level or (module or "").split(".")[0] == own:
                 return True

@@ -2,7 +2,8 @@
 
     python builder_build_many.py SITE_PACKAGES WORK.json
 
-WORK.json holds `profiles` (path or name -> contest profile) and `requests` (key -> fields of builder.produce.Request).
+WORK.json holds `profiles` (path or name -> contest profile, its mappings as `{"mapping": ...}`) and `requests` (key ->
+fields of builder.produce.Request).
 A result is a mapping of file names to SHA-256, or the text of the refusal.
 
 Interpreters beside the one that runs the tests have none of the project's compiled dependencies; the builder itself
@@ -24,6 +25,8 @@ PATHS = ("settings", "entry", "config", "env_file")
 
 
 def namespace(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"mapping"}:
+        return {key: namespace(item) for key, item in value["mapping"].items()}
     if isinstance(value, dict):
         return types.SimpleNamespace(**{key: namespace(item) for key, item in value.items()})
     return [namespace(item) for item in value] if isinstance(value, list) else value
@@ -37,10 +40,7 @@ def main() -> None:
     contest: Any = types.ModuleType("scorer.contest")
 
     def load(name: str) -> Any:
-        data = given["profiles"][str(name)]
-        profile = namespace(data)
-        profile.launch.environment = data["launch"]["environment"]  # a mapping in the profile too
-        return profile
+        return namespace(given["profiles"][str(name)])
 
     contest.load = load
     contest.Profile, contest.ProfileError = types.SimpleNamespace, ValueError

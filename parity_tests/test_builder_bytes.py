@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from builder.produce import Request
 from parity_tests import hand_kept
@@ -71,6 +72,15 @@ def requests_in(base: Path) -> Requests:
     return found
 
 
+def exported(value: Any) -> Any:
+    """A contest profile as JSON, which tells objects and mappings apart."""
+    if isinstance(value, BaseModel):
+        return {name: exported(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, dict):
+        return {"mapping": {key: exported(item) for key, item in value.items()}}
+    return [exported(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def build_all(
     python: str,
     requests: Requests,
@@ -81,11 +91,11 @@ def build_all(
     **environment: str,
 ) -> dict[str, Any]:
     """The results of all requests, built by one process."""
-    profiles = {"embedded": load("embedded").model_dump()}
+    profiles = {"embedded": exported(load("embedded"))}
     for one in requests.values():
         path = Path(one.contest or (one.settings or work).parent / "contest.yaml")
         if path.is_file():
-            profiles[str(path)] = load(path).model_dump()
+            profiles[str(path)] = exported(load(path))
     plain = {
         key: {name: str(value) if isinstance(value, Path) else value for name, value in vars(one).items()}
         for key, one in requests.items()
@@ -179,7 +189,8 @@ def test_the_checkout_does_not_show_in_the_bytes(tmp_path: Path, usual: dict[str
     link.symlink_to(real)
     moved: Requests = {}
     for key, one in copied.items():
-        paths = {name: link / value.relative_to(real) for name, value in vars(one).items() if isinstance(value, Path)}
+        places = {name: value for name, value in vars(one).items() if isinstance(value, Path)}
+        paths = {name: link / path.relative_to(real) for name, path in places.items() if path.is_relative_to(real)}
         contest = one.contest.replace(str(real), str(link)) if one.contest else None
         moved[key] = dataclasses.replace(one, **paths, contest=contest)
     found = build_all(sys.executable, moved, tmp_path / "work.json")
