@@ -40,6 +40,7 @@ SPECIAL = {
     "dataclasses.InitVar",
     "dataclasses.KW_ONLY",
 }
+SHOW_TYPES = ("inspect.get_annotations", "inspect.getdoc", "inspect.getfullargspec", "inspect.Signature", "help")
 FIRST_WORD = re.compile(r"(?:\s*(\w+)\s*\.)?\s*(\w+)")  # what dataclasses looks at
 TYPING = ("typing.", "typing_extensions.", "collections.abc.")
 # Classes outside, by module, that can be named by attribute and stand in a union. Any other may be no class, or not be
@@ -132,7 +133,9 @@ class _Fields:
         self.order = {part: i for i, part in enumerate(kept.parts)}
         self.nodes: set[ast.expr] = set()
         self.problems: list[Problem] = []
+        self.local_imports: dict[str, set[str]] = {}  # names that functions of a module import
         self.makers: set[Variable] = set()
+        self.without_text = False  # whether a class has no docstring, so that dataclasses writes one
         self.parts: set[Part] = set()  # functions in which a class may be made a dataclass
         self.anything = False  # whether classes may be made dataclasses in a way that cannot be followed
 
@@ -143,6 +146,7 @@ class _Fields:
                 for annotated in self.annotated(part, node):
                     if self.is_string(part.module, annotated.annotation) and self.is_dataclass(part, node):
                         _Field(self, part, node, annotated).write()
+                        self.without_text |= ast.get_docstring(node) is None
         if self.nodes and not self.problems:
             self.check_observers()
         if self.problems:
@@ -153,6 +157,10 @@ class _Fields:
 
     def find_makers(self) -> None:
         """Variables that stand for `dataclass`, or for what it or a function around it gives."""
+        self.local_imports = {
+            module.name: {f.bound for f in module.imports if f.scope is not module.scope}
+            for module in self.bindings.modules.values()
+        }
         uses: dict[Part, list[Occurrence]] = {}
         for part in self.kept.parts:
             for occurrence in self.linker.live(part):
@@ -174,8 +182,14 @@ class _Fields:
 
     def names_dataclass(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether a name is `dataclass`, or the module `dataclasses` as a value."""
-        path = self.outside(module, occurrence)
-        return path in (DATACLASS, "dataclasses")
+        reference = self.bindings.of(module, occurrence)
+        if reference is not None:
+            meaning = reference.meaning
+            if not isinstance(meaning, Outside) or meaning.module != "dataclasses":
+                return False
+        elif occurrence.name not in self.local_imports.get(module.name, ()):
+            return False
+        return self.outside(module, occurrence) in (DATACLASS, "dataclasses")
 
     def maker(self, part: Part, occurrence: Occurrence) -> list[Variable] | None:
         """What stands for `dataclass` because of a use: nothing for a decorator of a class, a variable for an
@@ -271,13 +285,11 @@ class _Fields:
     # Who could see it
 
     def check_observers(self) -> None:
-        """Refuse kept code that reads the types of fields, which are strings in the recipe only."""
-        reads_types: list[tuple[Part, ast.Attribute]] = []
-        wandering = False
+        """Refuse kept code that could read the types of fields, which are strings in the recipe only."""
         for part in self.kept.parts:
             parents: dict[ast.AST, ast.AST] = {}
             rewrite, source = self.rewrites[part.module.name], part.module.source
-            for node in trees.nodes(part.node):
+            for node in ast.walk(part.node):
                 for child in ast.iter_child_nodes(node):
                     parents[child] = node
             for node in parents:
@@ -285,27 +297,43 @@ class _Fields:
                     continue
                 match node:
                     case ast.Attribute(attr="__annotations__") | ast.Constant(value="__annotations__"):
-                        self.observed(part, node, "`__annotations__`")
+                        self.observed(part, node, "`__annotations__` is read")
                     case ast.Attribute(attr="annotation", ctx=ast.Load()):
-                        self.observed(part, node, "`.annotation`")
-                    case ast.Attribute(attr="type", ctx=ast.Load()):
-                        reads_types.append((part, node))
+                        self.observed(part, node, "`.annotation` is read")
+                    case ast.Attribute(attr="__doc__", ctx=ast.Load()) if self.without_text:
+                        self.observed(part, node, "`.__doc__` is read, which dataclasses make of a signature")
                     case ast.Attribute(attr="__dataclass_fields__") | ast.Constant(value="__dataclass_fields__"):
-                        wandering = True
-                    case ast.Call(func=ast.Name() | ast.Attribute()):
-                        path = self.path(node.func, part.module)
-                        if path == "dataclasses.fields":
-                            seen = self.seen_types(part, node, parents)
-                            wandering = wandering or seen is None
-                            for attribute in seen or []:
-                                self.observed(part, attribute, "the type of a field")
-                        elif path == "inspect.get_annotations":
-                            self.observed(part, node, "`inspect.get_annotations`")
-                    case ast.Name() | ast.Attribute() if self.path(node, part.module) == "dataclasses.fields":
-                        parent = parents[node]
-                        wandering = wandering or not (isinstance(parent, ast.Call) and parent.func is node)
-        for part, attribute in reads_types if wandering else []:
-            self.observed(part, attribute, "what may be the type of a field")
+                        if not _is_called_by(parents[node], "hasattr"):
+                            self.observed(part, node, "`__dataclass_fields__` is read")
+                    case ast.Name() | ast.Attribute():
+                        self.check_call(part, node, self.path(node, part.module), parents)
+
+    def check_call(self, part: Part, node: ast.expr, path: str, parents: dict[ast.AST, ast.AST]) -> None:
+        """Refuse a use of a function that shows types of fields, unless it is seen that nobody looks at them."""
+        call = parents[node]
+        if path not in ("dataclasses.fields", "inspect.signature", *SHOW_TYPES) or isinstance(call, ast.Attribute):
+            return
+        called = isinstance(call, ast.Call) and call.func is node
+        if path == "dataclasses.fields" and isinstance(call, ast.Call) and called:
+            seen = self.seen_types(part, call, parents)
+            if seen is None:
+                self.observed(part, node, "`fields` of dataclasses are passed on")
+            for attribute in seen or []:
+                self.observed(part, attribute, "the type of a field is read")
+        elif path == "inspect.signature" and isinstance(call, ast.Call) and called:
+            if not self.is_of_function(part, call) and not _shows_names_only(call, parents):
+                self.observed(part, node, "a signature is read, which may be a dataclass's")
+        else:
+            self.observed(part, node, f"`{path}` is used")
+
+    def is_of_function(self, part: Part, call: ast.Call) -> bool:
+        """Whether the argument of a call is a function of the recipe."""
+        match call.args:
+            case [ast.Name() | ast.Attribute() as argument]:
+                meaning = self.effects.meaning(argument, part.module)
+                definition = self.bindings.definition(meaning) if isinstance(meaning, Variable) else None
+                return isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return False
 
     def seen_types(self, part: Part, call: ast.Call, parents: dict[ast.AST, ast.AST]) -> list[ast.Attribute] | None:
         """Where the types are read of what one call of `fields` gives; None where it cannot be followed."""
@@ -332,7 +360,7 @@ class _Fields:
 
     def observed(self, part: Part, node: ast.expr, what: str) -> None:
         """Refuse one place that reads what the repair changes."""
-        message = f"{what} is read, and fields of dataclasses have types here that are strings in the recipe"
+        message = f"{what}, and fields of dataclasses have types here that are strings in the recipe"
         remedy = "take `from __future__ import annotations` and quotes from the dataclasses, or ask get_type_hints"
         self.problems.append(part.module.problem(part.module.source.start(node), "BLD041", message, remedy))
 
@@ -662,6 +690,30 @@ class _Field:
         self.fields.problems.append(
             self.module.problem(self.module.source.start(self.annotation), "BLD041", message, remedy)
         )
+
+
+def _is_called_by(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _shows_names_only(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether of a signature only the names of its parameters are used, or how arguments are bound to them."""
+    attribute = parents[call]
+    if not isinstance(attribute, ast.Attribute):
+        return False
+    if attribute.attr in ("bind", "bind_partial"):
+        return True
+    user = parents[attribute]
+    if attribute.attr != "parameters":
+        return False
+    match user:
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "set" | "frozenset" | "sorted" | "len")):
+            return True
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]) | ast.Attribute(attr="keys"):
+            return True
+        case ast.For(iter=iterated) | ast.comprehension(iter=iterated):
+            return iterated is attribute
+    return False
 
 
 def _statements(node: ast.AST) -> list[ast.stmt]:
