@@ -259,16 +259,18 @@ def _root(file: Path) -> tuple[Path, str]:
 
 def _is_in_namespace(file: Path) -> bool:
     """Whether an entry belongs to a package without __init__.py: it imports relatively, or from its own directory by
-    that one's name.
+    that one's name, which is no module beside it.
     """
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return False  # told when it is read
     own = file.parent.name
+    if (file.parent / own).is_dir() or (file.parent / f"{own}.py").is_file():
+        own = ""
     for node in trees.nodes(tree):
         match node:
-            case ast.ImportFrom(level=level, module=module) if level or (module or "").split(".")[0] == own:
+            case ast.ImportFrom(level=level, module=module) if level or (own and (module or "").split(".")[0] == own):
                 return True
             case ast.Import(names=names) if any(alias.name.split(".")[0] == own for alias in names):
                 return True
