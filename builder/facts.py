@@ -130,6 +130,8 @@ class Facts:
         self.attempts: dict[ast.Try, list[ast.stmt]] = {}  # whether they raise is decided by knobs -> what runs
         self.moments: dict[ast.AST, Constant] = {}  # reads in straight code -> what they gave when it ran
         self.stored = _stored_attributes(program)
+        self.sets_any_attribute = _sets_any_attribute(program)
+        self.escaped: set[ast.expr] = set()  # calls that give options which code may change that nobody can follow
         self.rejected: dict[ast.AST, tuple[Module, RaisedError]] = {}
         self.resolved: dict[str, tuple[Any, tuple[str, ...], Place]] = {}  # variable -> what it became first
         major, minor = map(int, program.settings.profile.machine.python.split("."))
@@ -323,6 +325,15 @@ class Facts:
     def is_lasting(self, value: Any) -> bool:
         """Whether a value cannot change, or is one whose changes are looked for where it is read."""
         return values.is_constant(value) or isinstance(value, (Instance, argparse.Namespace))
+
+    def function_in(self, module: Module, occurrence: Occurrence) -> Function | None:
+        """The function of the recipe that a function's variable holds."""
+        home = occurrence.home()
+        if home.kind != "function" or occurrence.attributes or self.is_bound_inside(home, occurrence.name):
+            return None
+        flow = self.function_flow(module, home)
+        value = flow.final(occurrence.name)[0] if flow is not None else None
+        return value if isinstance(value, Function) else None
 
     def is_bound_inside(self, scope: Scope, name: str) -> bool:
         """Whether a function inside binds a variable of this one (`nonlocal`)."""
@@ -531,6 +542,15 @@ class Facts:
         if before is None or (before[2] == place and value is not None):  # None: what a parser's methods return
             self.resolved[variable] = (copy.deepcopy(value), knobs, place)
 
+    def start_again(self, escaped: set[ast.expr]) -> None:
+        """Follow everything anew, now that it is known which options escape."""
+        self.escaped |= escaped
+        self._modules.clear()
+        self._functions.clear()
+        self._parameters.clear()
+        for found in (self.parsed, self.decisions, self.attempts, self.moments, self.rejected, self.resolved):
+            found.clear()
+
     def forget_functions(self) -> None:
         """Follow functions anew when next asked, those aside that options come from."""
         origins = {parsed.flow for parsed in self.parsed.values()}
@@ -701,6 +721,8 @@ class Code(values.Frame):
         if parsed is None:
             return
         self.context.use(*parsed.knobs)
+        if parsed.call in self.facts.escaped and self is not parsed.flow:
+            raise UnknownValueError(node, "the options reach code that cannot be followed")
         moves = node.attr in self.facts.stored and id(owner) not in self.facts.settled and self is not parsed.flow
         value = vars(owner).get(node.attr)
         changes = isinstance(value, values.MUTABLE) and not self.facts.is_only_read_attribute(node.attr)
@@ -1290,22 +1312,42 @@ class Flow(Code):
             )
             for child in trees.nodes(node)
         )
+        parsed = self.facts.parsed.get(id(namespace))
+        everything = everything or (parsed is not None and parsed.call in self.facts.escaped)
         known = {child for store in self.stores.get(id(namespace), ()) for child in trees.nodes(store)} | self.dead
         for name in vars(namespace):
             if everything or any(target not in known for target in self.facts.stored.get(name, ())):
                 setattr(namespace, name, UNKNOWN)
 
 
-def _stored_attributes(program: Program) -> dict[str, list[ast.Attribute]]:
-    """Attributes that some statement sets on anything but `self`, with the places."""
-    found: dict[str, list[ast.Attribute]] = {}
+def _stored_attributes(program: Program) -> dict[str, list[ast.expr]]:
+    """Attributes that some code sets by name on anything but `self`, with the places."""
+    found: dict[str, list[ast.expr]] = {}
     for module in program.modules.values():
         for node in module.every(ast.Attribute):
             if isinstance(node.ctx, ast.Load):
                 continue
             if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 found.setdefault(node.attr, []).append(node)
+        for call in module.every(ast.Call):
+            match call:
+                case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                    found.setdefault(name, []).append(call)
     return found
+
+
+def _sets_any_attribute(program: Program) -> bool:
+    """Whether some code sets attributes by names that are not known, on anything but `self`."""
+    for module in program.modules.values():
+        for call in module.every(ast.Call):
+            match call:
+                case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, name, *_]):
+                    own = isinstance(owner, ast.Name) and owner.id == "self"
+                    if not own and not isinstance(name, ast.Constant):
+                        return True
+                case ast.Call(func=ast.Name(id="setattr" | "delattr")):
+                    return True
+    return False
 
 
 def _variable_of(node: ast.AST, reads: list[str]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 from builder.bindings import Variable
 from builder.configs import FunctionNode, Key
 from builder.environment import Place
-from builder.facts import Facts, Flow, Parsed
+from builder.facts import READERS, Facts, Flow, Parsed
 from builder.scan import Module
 from builder.scopes import Occurrence, Scope
 from builder.values import MUTABLE, UNKNOWN
@@ -27,6 +27,7 @@ class Options:
     names: dict[Key, Module] = field(default_factory=dict)
     takers: dict[ast.AST, set[str]] = field(default_factory=dict)
     stays: Place | None = None  # a use that needs the object
+    escapes: bool = False  # some use may do anything with it
     stores: list[ast.stmt] = field(default_factory=list)  # statements that set a field and were followed
 
     @property
@@ -48,16 +49,30 @@ class Options:
 
 
 def find(facts: Facts) -> list[Options]:
-    """Follow the options of every parser through the program."""
+    """Follow the options of every parser through the program.
+
+    Where some turn out to reach code that nobody can follow, all is followed again, and such options are then known
+    only up to there.
+    """
+    found = _trace(facts)
+    escaped = {one.parsed.call for one in found if one.escapes or facts.sets_any_attribute}
+    if escaped:
+        facts.start_again(escaped)
+        found = _trace(facts)
+    for one in found:
+        if one.vanishes:
+            facts.settled.add(id(one.parsed.namespace))
+    facts.forget_functions()
+    return found
+
+
+def _trace(facts: Facts) -> list[Options]:
     _follow(facts)
     found = []
     for parsed in list(facts.parsed.values()):
         options = Options(parsed)
         _Tracer(facts, options).run()
-        if options.vanishes:
-            facts.settled.add(id(parsed.namespace))
         found.append(options)
-    facts.forget_functions()
     return found
 
 
@@ -82,6 +97,7 @@ class _Tracer:
         self.flow: Flow = options.parsed.flow
         self.waiting: list[tuple[Module, Scope, str]] = []
         self.outcomes: dict[ast.expr, bool | None] = {}
+        self.traced: set[Key] = set()
 
     def run(self) -> None:
         parsed = self.options.parsed
@@ -96,7 +112,7 @@ class _Tracer:
                 if occurrence.kind == "load":
                     self.use(home, occurrence)
                 elif occurrence.kind in ("delete", "declaration"):
-                    self.stay(home, occurrence.node)
+                    self.escape(home, occurrence.node)
         if any(value is UNKNOWN for value in vars(self.namespace).values()):
             self.stay(parsed.module, parsed.target)
 
@@ -123,25 +139,31 @@ class _Tracer:
         return [(module, o) for o in module.scope.occurrences if o.name == name and o.home() is scope]
 
     def hold(self, module: Module, scope: Scope, name: str, node: ast.AST) -> None:
-        """A name that should hold the options and nothing else."""
-        if (scope, name) in self.options.names:
+        """A name that should hold the options and nothing else; what it is used for counts in any case."""
+        if (scope, name) in self.traced:
             return
+        self.traced.add((scope, name))
+        self.waiting.append((module, scope, name))
         if scope is module.scope:
             value, _ = self.facts.module_flow(module).final(name)
             holds = value is self.namespace and not self.facts.bindings.changes(Variable(module.name, name))
         else:
             known = self.facts.local_constant(module, scope, name)
             holds = known is not None and known[0] is self.namespace
-        if not holds:
+        if holds:
+            self.options.names[(scope, name)] = module
+        else:
             self.stay(module, node)
-            return
-        self.options.names[(scope, name)] = module
-        self.waiting.append((module, scope, name))
 
     def stay(self, module: Module, node: ast.AST) -> None:
         """Note a use that needs the object."""
         if self.options.stays is None:
             self.options.stays = self.facts.place(module, node)
+
+    def escape(self, module: Module, node: ast.AST) -> None:
+        """Note a use that may do anything with the object."""
+        self.options.escapes = True
+        self.stay(module, node)
 
     def is_dead(self, module: Module, node: ast.AST) -> bool:
         """Whether a place is in a branch that knobs decide against."""
@@ -190,6 +212,10 @@ class _Tracer:
                 value = vars(self.namespace).get(key)
                 if value is UNKNOWN or isinstance(value, MUTABLE):
                     self.stay(module, node)
+            case ast.Call(func=ast.Name(id=shown) as name) if shown in READERS and self.is_builtin(module, name):
+                self.stay(module, node)
+            case ast.FormattedValue():
+                self.stay(module, node)
             case ast.Call() if any(argument is node for argument in around.args):
                 self.passed(module, around, node)
             case ast.keyword():
@@ -197,12 +223,12 @@ class _Tracer:
                 if isinstance(call, ast.Call) and around.arg is not None:
                     self.passed(module, call, node)
                 else:
-                    self.stay(module, node)
+                    self.escape(module, node)
             case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
                 bound = module.by_node[target]
                 self.hold(module, bound.home(), bound.name, target)
             case _:
-                self.stay(module, node)
+                self.escape(module, node)
 
     def is_builtin(self, module: Module, name: ast.Name) -> bool:
         occurrence = module.by_node.get(name)
@@ -210,7 +236,9 @@ class _Tracer:
 
     def member(self, module: Module, attribute: ast.Attribute) -> None:
         """A field is read, or set by a statement that was followed."""
-        if isinstance(attribute.ctx, ast.Load):
+        if attribute.attr not in vars(self.namespace) and attribute.attr not in self.facts.stored:
+            self.escape(module, attribute)  # `__dict__`, a method
+        elif isinstance(attribute.ctx, ast.Load):
             value = vars(self.namespace).get(attribute.attr, UNKNOWN)
             changes = isinstance(value, MUTABLE) and not self.facts.is_only_read(module, attribute)
             if value is UNKNOWN or changes:
@@ -219,46 +247,47 @@ class _Tracer:
             self.stay(module, attribute)
 
     def passed(self, module: Module, call: ast.Call, node: ast.AST) -> None:
-        """The options are an argument: of a function of the recipe whose parameter then holds them."""
+        """The options are an argument: of a function or a class of the recipe, whose parameter then holds them."""
         callee = self.callee(module, call)
         if callee is None:
-            self.stay(module, node)
+            self.escape(module, node)
             return
-        home, function = callee
-        for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
-            if argument_written(call, function, parameter.arg) is node:
+        home, function, bound = callee
+        parameters = [*function.args.posonlyargs, *function.args.args][bound:] + function.args.kwonlyargs
+        for position, parameter in enumerate(parameters):
+            by_name = any(keyword.arg == parameter.arg and keyword.value is node for keyword in call.keywords)
+            starred = any(isinstance(argument, ast.Starred) for argument in call.args[: position + 1])
+            by_place = position < len(call.args) and call.args[position] is node and not starred
+            if by_name or (by_place and parameter not in function.args.kwonlyargs):
                 scope = home.scope.scopes[function]
                 self.hold(home, scope, parameter.arg, node)
                 if (scope, parameter.arg) in self.options.names:
                     self.options.takers.setdefault(function, set()).add(parameter.arg)
                 return
-        self.stay(module, node)
+        self.escape(module, node)
 
-    def callee(self, module: Module, call: ast.Call) -> tuple[Module, FunctionNode] | None:
+    def callee(self, module: Module, call: ast.Call) -> tuple[Module, FunctionNode, int] | None:
+        """The function that a call runs, and how many of its parameters are bound before."""
         root: ast.AST = call.func
         while isinstance(root, ast.Attribute):
             root = root.value
         occurrence = module.by_node.get(root)
         reference = self.facts.bindings.of(module, occurrence) if occurrence else None
-        if occurrence is None or reference is None or reference.attributes != len(occurrence.attributes):
+        if occurrence is None or (reference and reference.attributes != len(occurrence.attributes)):
             return None
-        if not isinstance(reference.meaning, Variable):
-            return None
+        if reference is None or not isinstance(reference.meaning, Variable):
+            held = self.facts.function_in(module, occurrence)
+            return (held.evaluator.module, held.node, 0) if held and isinstance(held.node, FunctionNode) else None
         definition = self.facts.bindings.definition(reference.meaning)
-        if not isinstance(definition, FunctionNode):
-            return None
-        return self.facts.program.modules[reference.meaning.module], definition
+        home = self.facts.program.modules[reference.meaning.module]
+        if isinstance(definition, ast.ClassDef) and not definition.decorator_list and not definition.keywords:
+            own = (one for one in definition.body if isinstance(one, ast.FunctionDef) and one.name == "__init__")
+            made = next(own, None)
+            new = any(isinstance(one, ast.FunctionDef) and one.name == "__new__" for one in definition.body)
+            return (home, made, 1) if made is not None and not new and not made.decorator_list else None
+        return (home, definition, 0) if isinstance(definition, FunctionNode) else None
 
     def table(self, module: Module, call: ast.Call) -> None:
         """`vars(args)`: a table of its own is as good where it is only read."""
         if not self.facts.is_only_read(module, call):
-            self.stay(module, call)
-
-
-def argument_written(call: ast.Call, function: FunctionNode, name: str) -> ast.expr | None:
-    """What a call without unpacked arguments writes for a parameter."""
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    return call.args[names.index(name)] if name in names and names.index(name) < len(call.args) else None
+            self.escape(module, call)
