@@ -132,6 +132,7 @@ class Facts:
         self.stored = _stored_attributes(program)
         self.sets_any_attribute = _sets_any_attribute(program)
         self.escaped: set[ast.expr] = set()  # calls that give options which code may change that nobody can follow
+        self.troubles: dict[ast.AST, UnknownValueError] = {}  # statements that no parser can be followed through
         self.rejected: dict[ast.AST, tuple[Module, RaisedError]] = {}
         self.resolved: dict[str, tuple[Any, tuple[str, ...], Place]] = {}  # variable -> what it became first
         major, minor = map(int, program.settings.profile.machine.python.split("."))
@@ -250,7 +251,18 @@ class Facts:
                 return True
             case ast.keyword(arg="choices" | None):
                 return True
+            case ast.Assign(targets=[ast.Name() as target]):
+                return self.is_only_read_local(module, target)
         return False
+
+    def is_only_read_local(self, module: Module, target: ast.Name) -> bool:
+        """Whether a function's variable is bound here alone, and the code that reads it leaves its value as it is."""
+        bound = module.by_node[target]
+        home = bound.home()
+        if home.kind != "function" or len(home.bound[bound.name]) != 1 or self.is_bound_inside(home, bound.name):
+            return False
+        places = (o for o in module.scope.occurrences if o.name == bound.name and o.home() is home and o is not bound)
+        return all(place.kind == "load" and self.is_only_read(module, place.node) for place in places)
 
     def is_only_read_attribute(self, name: str) -> bool:
         """Whether nothing in the program changes or keeps a container that is an attribute of this name."""
@@ -548,7 +560,15 @@ class Facts:
         self._modules.clear()
         self._functions.clear()
         self._parameters.clear()
-        for found in (self.parsed, self.decisions, self.attempts, self.moments, self.rejected, self.resolved):
+        for found in (
+            self.parsed,
+            self.decisions,
+            self.attempts,
+            self.moments,
+            self.rejected,
+            self.resolved,
+            self.troubles,
+        ):
             found.clear()
 
     def forget_functions(self) -> None:
@@ -1168,7 +1188,9 @@ class Flow(Code):
         self.records = isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert))
         try:
             self.statement(node)
-        except UnknownValueError:
+        except UnknownValueError as error:
+            if any(isinstance(child, ast.Name) and child.id in self.parsers for child in trees.nodes(node)):
+                self.facts.troubles[node] = error
             self.forget(node)
             return
         except (RaisedError, values._LoopSignal) as error:

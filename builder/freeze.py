@@ -374,6 +374,10 @@ class _Freezer(Expressions):
 
     def check_rejected(self, node: ast.stmt) -> None:
         """A statement in straight code that these knobs make raise: the program's own check of them, mostly."""
+        trouble = self.facts.troubles.get(node)
+        if trouble is not None:
+            message = f"what this does with the parser of the command line cannot be evaluated: {trouble.why}"
+            self.problem(node, "BLD022", message, "add options by their names, with plain types and defaults")
         rejected = self.facts.rejected.get(node)
         if rejected is None or rejected[1].kind is KeyError:  # a variable that is not set is told where it is read
             return
@@ -507,11 +511,16 @@ class _Freezer(Expressions):
         for occurrence in occurrences if lost else []:
             if occurrence.kind == "load" and not dead(occurrence.start):
                 key = (occurrence.home(), occurrence.name)
-                if key in lost and self.facts.is_parser(self.module, occurrence):
+                if key in lost and self.facts.is_parser(self.module, occurrence) and not self.facts.troubles:
                     message = "the parser of the command line is needed here, and the artifact has none"
                     remedy = "give what it parses a name, `args = parser.parse_args()`, and use that"
                     self.problem(occurrence.start, "BLD022", message, remedy)
-                elif key in lost and not self.configs.holds(key) and self.bindings.of(self.module, occurrence) is None:
+                elif (
+                    key in lost
+                    and not self.facts.troubles
+                    and not self.configs.holds(key)
+                    and self.bindings.of(self.module, occurrence) is None
+                ):
                     self.problem(
                         occurrence.start,
                         "BLD031",
