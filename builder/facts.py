@@ -1189,7 +1189,9 @@ class Flow(Code):
         try:
             self.statement(node)
         except UnknownValueError as error:
-            if any(isinstance(child, ast.Name) and child.id in self.parsers for child in trees.nodes(node)):
+            inside = trees.nodes(node)
+            asks = any(isinstance(child, ast.Attribute) and child.attr.startswith("parse_") for child in inside)
+            if not asks and any(isinstance(child, ast.Name) and child.id in self.parsers for child in inside):
                 self.facts.troubles[node] = error
             self.forget(node)
             return
