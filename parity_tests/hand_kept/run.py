@@ -5,6 +5,7 @@
     directory    where it runs; the program is its `file` (default train.py), run as `module` if one is named
     argv, environ    flags, and all variables that it sees
     allowed      variables that the program may read (patterns), or null: all. A read of another one raises
+    path         directories that its imports are looked up in, behind its own
     load         true: import the file by its path under another name, and ask it for the logits of out/final.pt
 
 Its result: `status` (of the exit), `stdout`, `error` (the last lines of standard error), `reads` (variables that the
@@ -90,6 +91,7 @@ def _child(job: dict[str, Any], directory: Path, report: Path) -> int:
     os.environ = guarded  # noqa: B003  (it writes through to the real one)
     sys.argv = [program, *job["argv"]]
     sys.path[0] = str(directory)
+    sys.path[1:1] = job.get("path", [])
     facts: dict[str, Any] = {}
     status = 0
     try:
@@ -161,7 +163,7 @@ def digest(path: Path) -> str:
 def _warm_up() -> None:
     """Do what imports more of torch, so that the children need not."""
     weight = torch.nn.Parameter(torch.zeros(2))
-    torch.autograd.backward(weight.sum())
+    weight.grad = torch.zeros(2)  # no backward: its engine could not be told of another device any more
     torch.optim.AdamW([weight], foreach=True).step()
 
 
