@@ -1189,7 +1189,7 @@ class Flow(Code):
         try:
             self.statement(node)
         except UnknownValueError as error:
-            inside = trees.nodes(node)
+            inside = list(trees.nodes(node))
             asks = any(isinstance(child, ast.Attribute) and child.attr.startswith("parse_") for child in inside)
             if not asks and any(isinstance(child, ast.Name) and child.id in self.parsers for child in inside):
                 self.facts.troubles[node] = error
