@@ -6,46 +6,160 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CODES: dict[str, str] = {
-    "BLD001": "a file that cannot be read or parsed",
-    "BLD002": "build settings that cannot be used",
-    "BLD003": "a knob file that cannot be used",
-    "BLD004": "an unknown knob",
-    "BLD005": "a knob without a value",
-    "BLD006": "a knob value of the wrong type",
-    "BLD007": "a knob given twice",
-    "BLD008": "a config class that cannot be evaluated",
-    "BLD009": "a config that rejects these knobs",
-    "BLD010": "an import that is not found",
-    "BLD011": "a package that the contest's machine lacks",
-    "BLD012": "a dynamic import",
-    "BLD013": "a module used as a value",
-    "BLD014": "a module alias of itself or through sys.modules",
-    "BLD015": "an import that may fail and be passed over",
-    "BLD016": "a star import whose names are unknown",
-    "BLD017": "a circular import used at import time",
-    "BLD018": "an assignment into another module",
-    "BLD019": "a lazily imported module that must not run at another time",
-    "BLD020": "code executed from a string",
-    "BLD021": "an environment variable read or set",
-    "BLD022": "command-line arguments read",
-    "BLD023": "the program's own file or module object read",
-    "BLD024": "code that runs only as __main__",
-    "BLD025": "the namespace read as a dictionary",
-    "BLD030": "a config used in a way that cannot be frozen",
-    "BLD031": "a branch that cannot be folded safely",
-    "BLD032": "a literal that cannot be written here",
-    "BLD033": "names that cannot be told apart",
-    "BLD040": "a hook that is missing or has other parameters",
-    "BLD041": "a dataclass field whose type is a string",
-    "BLD042": "an undefined name",
-    "BLD043": "syntax above the contest's Python",
-    "BLD044": "an artifact over the size limit",
-    "BLD045": "an artifact that differs from its sources",
-    "BLD046": "a launch command or kernel count that cannot be made",
-    "BLD047": "a place that cannot be found",
-    "BLD048": "a module or name that the contest's Python lacks",
+
+@dataclass(frozen=True)
+class Code:
+    """One kind of refusal: what it is, why the builder cannot go on, what to write instead."""
+
+    title: str
+    why: str
+    instead: str
+
+
+CODES: dict[str, Code] = {
+    "BLD001": Code(
+        "a file that cannot be read or parsed",
+        "nothing is known of it",
+        "save it as UTF-8, correct its syntax, or run the builder under the contest's Python",
+    ),
+    "BLD002": Code(
+        "build settings that cannot be used", "what to build would be a guess", "correct the line that is named"
+    ),
+    "BLD003": Code("a knob file that cannot be used", "values would be a guess", "correct the line that is named"),
+    "BLD004": Code(
+        "an unknown knob", "a value that goes nowhere is a mistake", "correct the name; the message lists what there is"
+    ),
+    "BLD005": Code("a knob without a value", "there is no default to freeze", "give it a value"),
+    "BLD006": Code(
+        "a knob value of the wrong type",
+        "the program would not get it in this form",
+        "write a value of the type that is named",
+    ),
+    "BLD007": Code("a knob given twice", "the last one would win without a word", "keep one"),
+    "BLD008": Code(
+        "a config class that cannot be evaluated",
+        "its fields cannot be known without running the recipe",
+        "plain defaults and pure code in the class",
+    ),
+    "BLD009": Code("a config that rejects these knobs", "the recipe itself refuses them", "other values"),
+    "BLD010": Code(
+        "an import that is not found",
+        "skipped, it would fail on the contest's machine, or run other code",
+        "add the module, correct the import",
+    ),
+    "BLD011": Code(
+        "a package that the contest's machine lacks",
+        "the import fails there",
+        "do without it, or put its code into the recipe",
+    ),
+    "BLD012": Code(
+        "a dynamic import",
+        "what it loads shows only at run time, and is no module in one file",
+        "an import statement, a table of objects",
+    ),
+    "BLD013": Code(
+        "a module used as a value",
+        "in one file there is no module object",
+        "name what is used of it; a table of objects where a string chooses",
+    ),
+    "BLD014": Code(
+        "the program's own modules by name",
+        "the artifact is one module, under a name that others choose",
+        "import from a module that both sides share",
+    ),
+    "BLD015": Code(
+        "an import that may fail and be passed over",
+        "which code runs would show only on the contest's machine",
+        "import it plainly; let a knob choose",
+    ),
+    "BLD016": Code(
+        "a star import whose names are unknown",
+        "only running the module would show them",
+        "`__all__` as a list, or imports by name",
+    ),
+    "BLD017": Code("a circular import used at import time", "the name does not exist yet", "move the definition"),
+    "BLD018": Code(
+        "an assignment into another module",
+        "code that was linked to the old value would not see it",
+        "assign it in its own module, in a function",
+    ),
+    "BLD019": Code(
+        "a late import that cannot be kept late",
+        "the module's code must run when it did in the package",
+        "import it at the top",
+    ),
+    "BLD020": Code(
+        "code executed from a string", "nobody can read it, rename in it or show its source", "write the code itself"
+    ),
+    "BLD021": Code(
+        "an environment variable that is no knob",
+        "the contest's machine has its own environment",
+        "make it a knob; the launcher's own variables may be read",
+    ),
+    "BLD022": Code("a command line that is read", "the artifact runs with the bare launch command", "make it a knob"),
+    "BLD023": Code(
+        "the program's own file, package data or module names",
+        "the artifact is another file, alone, with another name",
+        "put the data into the code, write the name",
+    ),
+    "BLD024": Code(
+        "code that runs only as the main program",
+        "the contest imports the file, and would miss it",
+        "move it into a function",
+    ),
+    "BLD025": Code(
+        "the namespace read as a dictionary",
+        "it holds every module's names, some renamed, some gone",
+        "name what is needed",
+    ),
+    "BLD030": Code(
+        "a config used in a way that cannot be frozen",
+        "a field would be read that is no literal any more",
+        "read fields of an annotated parameter",
+    ),
+    "BLD031": Code(
+        "a branch that cannot be folded safely",
+        "what is left would mean something else",
+        "bind names before the branch; one function for each way",
+    ),
+    "BLD032": Code(
+        "a literal that cannot be written here",
+        "the text of the place is part of the result",
+        "assign it to a variable first",
+    ),
+    "BLD033": Code(
+        "names that cannot be told apart",
+        "one name means two things there, and no other can stand in",
+        "rename one of the two",
+    ),
+    "BLD040": Code(
+        "a hook that is missing or has other parameters",
+        "the contest calls it",
+        "define it in the entry, with the contest's parameters",
+    ),
+    "BLD041": Code(
+        "a dataclass field whose type is a string",
+        "it cannot be resolved in a file loaded by path",
+        "write the type itself",
+    ),
+    "BLD042": Code("an undefined name", "it fails when it is reached", "define or import it"),
+    "BLD043": Code("syntax above the contest's Python", "the file does not parse there", "that version's syntax"),
+    "BLD044": Code("an artifact over the size limit", "the contest rejects it", "`--strip-comments`, or less code"),
+    "BLD045": Code("an artifact that differs from its sources", "the builder is at fault", "report it"),
+    "BLD046": Code(
+        "a launch command or kernel count that cannot be made",
+        "what the artifact needs to run would be a guess",
+        "correct the settings",
+    ),
+    "BLD047": Code("a place that cannot be found", "there is no map, or no such line", "build the artifact again"),
+    "BLD048": Code("a module or name that the contest's Python lacks", "it fails there", "what that version has"),
 }
+
+
+def table() -> str:
+    """All codes as the Markdown table of the README."""
+    rows = (f"| {code} | {kind.title} | {kind.why} | {kind.instead} |" for code, kind in CODES.items())
+    return "\n".join(["| code | refused | because | instead |", "|---|---|---|---|", *rows]) + "\n"
 
 
 @dataclass(frozen=True, order=True)

@@ -496,8 +496,8 @@ class _Namer:
         if isinstance(meaning, InPackage) and not self.is_read(module, found):
             return []
         if not isinstance(meaning, Symbol) or meaning not in self.names.final:
-            message = f"`{found.bound}` stands for a module and is bound more than once"
-            remedy = "give the import a name of its own"
+            message = f"`{found.bound}` stands for a module, and is bound in a block or more than once"
+            remedy = "import the module at the top, under a name of its own"
             self.problems.append(module.problem(module.source.start(found.statement), "BLD013", message, remedy))
             return []
         bound = self.rewrites[module.name].renamed.get((found.alias, found.bound), found.bound)

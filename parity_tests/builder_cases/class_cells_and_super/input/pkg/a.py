@@ -1,0 +1,3 @@
+class Block:
+    def size(self):
+        return 1

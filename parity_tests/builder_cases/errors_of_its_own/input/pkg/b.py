@@ -1,0 +1,6 @@
+class Broken(Exception):
+    pass
+
+
+def fail():
+    raise Broken("second")

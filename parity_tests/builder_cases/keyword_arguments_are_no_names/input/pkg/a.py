@@ -1,0 +1,5 @@
+scale = 1
+
+
+def norm(*, scale=scale):
+    return scale

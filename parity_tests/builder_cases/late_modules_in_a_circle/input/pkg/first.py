@@ -1,0 +1,8 @@
+from . import second
+
+print("first")
+one: int = 1
+
+
+def later():
+    return second.two

@@ -1,0 +1,4 @@
+def build():
+    from .first import one
+
+    return one

@@ -1,0 +1,2 @@
+def norm():
+    return 1

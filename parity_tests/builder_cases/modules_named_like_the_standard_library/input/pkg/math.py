@@ -1,0 +1,5 @@
+import math
+
+
+def half(x):
+    return math.floor(x / 2)

@@ -1,0 +1,4 @@
+print("pkg")
+from . import base
+
+VERSION = base.VERSION + 1

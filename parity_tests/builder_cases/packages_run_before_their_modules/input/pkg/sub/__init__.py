@@ -1,0 +1,2 @@
+print("sub")
+from .other import name

@@ -1,0 +1,2 @@
+name = "other"
+print(name)

@@ -1,0 +1,3 @@
+from helpers.numbers import twice
+
+word = "a" * twice(2)

@@ -1,0 +1,2 @@
+class Shape:
+    mark = "b"
