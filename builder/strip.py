@@ -30,7 +30,7 @@ def strip(output: Output) -> Output:
         if not left and not is_code:
             if number in ends:
                 between = max(between, _blank_behind(stripped.lines))
-                while between and not stripped.lines[-1]:
+                while between and stripped.lines and not stripped.lines[-1]:
                     del stripped.lines[-1], stripped.places[-1]
                 continue
         elif between:

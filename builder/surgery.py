@@ -127,7 +127,8 @@ class Surgeon:
         start, end = source.start(node), source.end(node)
         begin, stop = self.extent(node, chosen)
         own_line = self.starts_line(begin)
-        was = self.text[source.line_start(begin) : begin] if own_line else ""
+        first = source.statement_start(chosen[0])  # comments above it may stand elsewhere
+        was = self.text[source.line_start(first) : first] if own_line else ""
         becomes = self.text[source.line_start(start) : start] if own_line else ""
         self.edit(start, max(stop, self.behind(node, stop)), Span(begin, stop, was, becomes))
         self.rewrite.kill(start, begin)

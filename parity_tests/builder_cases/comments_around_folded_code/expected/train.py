@@ -91,9 +91,26 @@ def values():
     ]
 
 
+def odd(x):
+    # at the very left
+      # between
+    x += 1
+        # too far in
+    x += 2
+  # nearly left
+    x += 3
+    if x:
+        pass
+    # about the second
+    else:
+      # half in
+        x += 4
+    return x
+
+
 def main() -> None:
     print(chain(1), half(5), half(0), removed(1))
-    print(nested(), arguments(1), arguments(1, b=3), values())
+    print(nested(), arguments(1), arguments(1, b=3), values(), odd(1))
 
 
 # About the block.

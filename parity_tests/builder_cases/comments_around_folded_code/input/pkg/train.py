@@ -110,9 +110,30 @@ def values(config: Config):
     ]
 
 
+def odd(x, config: Config):
+    if config.fast:
+# at the very left
+      # between
+        x += 1
+            # too far in
+        x += 2
+  # nearly left
+        x += 3
+    if x:
+        pass
+    # about the second
+    elif config.extra:
+        x = 0
+# at the left again
+    else:
+      # half in
+        x += 4
+    return x
+
+
 def main(config: Config) -> None:
     print(chain(1, config), half(5, config), half(0, config), removed(1, config))
-    print(nested(config), arguments(1, config), arguments(1, config, b=3), values(config))
+    print(nested(config), arguments(1, config), arguments(1, config, b=3), values(config), odd(1, config))
 
 
 # About the block.
