@@ -289,7 +289,7 @@ class _Fields:
         for part in self.kept.parts:
             parents: dict[ast.AST, ast.AST] = {}
             rewrite, source = self.rewrites[part.module.name], part.module.source
-            for node in ast.walk(part.node):
+            for node in trees.nodes(part.node):
                 for child in ast.iter_child_nodes(node):
                     parents[child] = node
             for node in parents:
