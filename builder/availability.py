@@ -126,7 +126,7 @@ def replace_failing(program: Program) -> Written:
     for module, found, reason in caught:
         statement = found.statement
         if any(old is statement for _, old, _ in written) or not all(
-            _quiet(availability, effects, r) for r in found.runs
+            _quiet(availability, effects, r, set()) for r in _others(module, found)
         ):
             continue
         names = [ast.alias(alias.name, alias.asname) for alias in statement.names]
@@ -143,14 +143,24 @@ def replace_failing(program: Program) -> Written:
     return written
 
 
-def _quiet(availability: Availability, effects: Effects, name: str) -> bool:
-    """Whether nothing has happened by the time that a module's import fails."""
+def _others(module: Module, found: Import) -> list[str]:
+    """The modules that an import runs, without those that are running since they contain the importing one."""
+    return [run for run in found.runs if not f"{module.name}.".startswith(f"{run}.")]
+
+
+def _quiet(availability: Availability, effects: Effects, name: str, seen: set[str]) -> bool:
+    """Whether nothing has happened by the time that a module's import fails; `seen`: modules that are running."""
+    if name in seen:
+        return True
+    seen.add(name)
     module = availability.program.modules[name]
     for part in module.parts:
         for found in part.imports:
             if found.direct and not found.typing and availability.fails(found):
-                return all(_quiet(availability, effects, run) for run in found.runs)
-        if effects.statement(part.node, module) or any(found.runs for found in part.imports if not found.typing):
+                return all(_quiet(availability, effects, run, seen) for run in found.runs)
+        runs = {run for found in part.imports if not found.typing for run in found.runs}
+        runs = {run for run in runs if not f"{name}.".startswith(f"{run}.")}  # all but what contains this module
+        if effects.statement(part.node, module) or runs:
             return False
     return True
 

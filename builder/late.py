@@ -26,6 +26,52 @@ from builder.scopes import Occurrence
 from builder.source import inner_statements
 from builder.versions import STANDARD
 
+# Modules of the standard library that not every platform has, and those that differ in their names.
+ONLY_SOMEWHERE = frozenset(
+    [
+        "_posixsubprocess",
+        "_scproxy",
+        "_winapi",
+        "crypt",
+        "curses",
+        "fcntl",
+        "grp",
+        "msvcrt",
+        "nis",
+        "nt",
+        "ossaudiodev",
+        "posix",
+        "pty",
+        "pwd",
+        "readline",
+        "resource",
+        "spwd",
+        "syslog",
+        "termios",
+        "tty",
+        "winreg",
+        "winsound",
+    ]
+)
+NAMES_ONLY_SOMEWHERE = frozenset(
+    [
+        "asyncio",
+        "ctypes",
+        "errno",
+        "locale",
+        "mmap",
+        "multiprocessing",
+        "os",
+        "select",
+        "signal",
+        "socket",
+        "ssl",
+        "subprocess",
+        "sys",
+        "time",
+    ]
+)
+
 
 class Late:
     """Finds them before freezing (`candidates`, of which freezing may leave fewer), and what of them runs late."""
@@ -46,6 +92,12 @@ class Late:
             for name in self.early
             for found in program.modules[name].imports
             if found.direct and not found.typing and isinstance(found.target, External)
+        }
+        self.targets = {
+            found.target
+            for name in self.early
+            for found in program.modules[name].imports
+            if found.direct and not found.typing
         }
         self.candidates = self.closed({name for name in self.modules if any(map(self.waits, self.parts(name)))})
         self.inside: dict[Part, None] = {}  # parts that run late, once `settle` has chosen them
@@ -101,10 +153,14 @@ class Late:
         return any(not self.effects.settled(variable) for variable in self.reads(part))
 
     def is_inside_import(self, found: Import) -> bool:
-        """Whether an import is of a package that nothing imports early."""
+        """Whether an import is of a package that nothing imports early, or of what not every platform has."""
         if not isinstance(found.target, External) or found.scope.deferred or found.typing:
             return False
-        return not is_standard(found.target.module) and found.target.module.split(".")[0] not in self.packages
+        module = found.target.module
+        if not is_standard(module):
+            return module.split(".")[0] not in self.packages
+        names = ONLY_SOMEWHERE if found.target.name is None else ONLY_SOMEWHERE | NAMES_ONLY_SOMEWHERE
+        return module.split(".")[0] in names and found.target not in self.targets
 
     def reads(self, part: Part) -> Iterator[Variable]:
         """The variables that a part reads while it runs."""

@@ -126,6 +126,13 @@ class Linker:
                     links.problems.append(module.problem(occurrence.start, "BLD033", message, remedy))
                 continue
             meaning = reference.meaning
+            if occurrence.kind == "delete" and self.is_submodule(module, occurrence):
+                message = f"`{occurrence.name}` is deleted, which nothing binds but the import of that submodule"
+                links.problems.append(
+                    module.problem(
+                        occurrence.start, "BLD013", message, "leave it: in one file there is no module object"
+                    )
+                )
             if isinstance(meaning, Variable):
                 links.variables.add(meaning)
                 runs_now = occurrence.kind in ("load", "delete") and not occurrence.scope.deferred
@@ -152,6 +159,12 @@ class Linker:
                 links.variables.update(meaning for meaning in copied if isinstance(meaning, Variable))
                 links.outside.update(meaning for meaning in copied if isinstance(meaning, Outside))
         return links
+
+    def is_submodule(self, module: Module, occurrence: Occurrence) -> bool:
+        """Whether a name of a package is bound by nothing but the import of its submodule."""
+        if occurrence.home() is not module.scope or f"{module.name}.{occurrence.name}" not in self.program.modules:
+            return False
+        return all(bound.kind == "delete" for bound in module.scope.bound.get(occurrence.name, []))
 
     def is_dead_import(self, module: Module, found: Import) -> bool:
         """Whether freezing folded the branch with an import away. (Imports that it looked through still count.)"""

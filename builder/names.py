@@ -202,7 +202,7 @@ class _Namer:
             taken.add(name)
         for module in sorted(self.late.running):
             words = module.split(".")
-            spoken = ("import_" + "_".join(words[i:]) for i in range(len(words) - 1, -1, -1))
+            spoken = ("import_" + "_".join(words[i:]).lstrip("_") for i in range(len(words) - 1, -1, -1))
             free = (name for name in spoken if name not in taken | wanted | self.reserved | self.identifiers)
             name = next(free, None) or self.free("import_" + "_".join(words), taken | wanted)
             self.names.importers[module] = name
@@ -298,7 +298,7 @@ class _Namer:
             words = [*symbol.module.split("."), symbol.name] if symbol.name else symbol.module.split(".")
         bare = original.lstrip("_")
         private = "_" if bare != original else ""
-        spoken = [private + "_".join([*words[i:], bare]) for i in range(len(words) - 1, -1, -1)]
+        spoken = [private + "_".join([*words[i:], bare]).lstrip("_") for i in range(len(words) - 1, -1, -1)]
         if bare.isupper():
             spoken = [name.upper() for name in spoken]
         numbered = (f"{spoken[0]}_{i}" for i in itertools.count(2))

@@ -176,6 +176,8 @@ class Shaker:
         binding = {(v.module, index) for v in needed for index in self.bindings.binders(v)}
         late = any((part.module.name, part.index) in binding for part in order[first:last])
         at = last if late else first
+        behind = [i for i in range(at, len(order)) if (order[i].module.name, order[i].index) in binding]
+        at = max([at, *(i + 1 for i in behind)])  # Python runs it later still: what it needs is there by then
         order[at:at] = added
         for part in added:
             self.check_imports(part)
@@ -297,8 +299,11 @@ class Shaker:
             for name, imports in self.bindings.star_copies(part.module).items():
                 if any(found.part == part.index for found in imports):
                     bound.add(Variable(part.module.name, name))
+            late = part.module.name in self.late.modules
             for found in part.imports:
                 if found.direct and not found.typing and isinstance(found.target, Member):
+                    if late and found.target.module in self.late.early:
+                        continue  # it runs when that has
                     asked = Variable(found.target.module, found.target.name)
                     home = self.program.modules[asked.module]
                     if (

@@ -1,0 +1,7 @@
+from ctypes import WinDLL
+
+import msvcrt
+
+
+def _lock():
+    return WinDLL, msvcrt
