@@ -459,7 +459,8 @@ class Evaluator:
         for comparison, operand in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(operand)
             if isinstance(comparison, (ast.Is, ast.IsNot)):
-                if not any(value is None or isinstance(value, bool) for value in (left, right)):
+                single = any(value is None or isinstance(value, bool) for value in (left, right))
+                if not single and not (isinstance(left, type) and isinstance(right, type)):
                     raise UnknownValueError(node, "the identity of such values is not defined")
                 result = (left is right) is isinstance(comparison, ast.Is)
             else:

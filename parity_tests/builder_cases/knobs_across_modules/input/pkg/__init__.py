@@ -1,0 +1,2 @@
+from .env import flag
+VERSION = flag("VERSION", "1")

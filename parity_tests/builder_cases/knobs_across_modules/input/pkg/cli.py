@@ -1,0 +1,8 @@
+import argparse
+from .config import DEPTH
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=DEPTH * 10)
+parser.add_argument("--opt", default="adam")
+args = parser.parse_args()
+def options():
+    return args

@@ -1,0 +1,21 @@
+from .config import *
+from . import config
+from .cli import args
+import pkg.config as cfg
+
+if FLASH:
+    def attention(): return "flash"
+else:
+    def attention(): return "plain"
+
+class Model:
+    def __init__(self):
+        self.layers = [f"{cfg.KIND}{i}" for i in range(config.DEPTH)]
+        if args.opt == "adam":
+            self.opt = "A"
+        else:
+            self.opt = "S"
+        if config.FLASH and cfg.DEPTH > 2:
+            self.deep = True
+        else:
+            self.deep = False
