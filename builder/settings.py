@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import sys
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,8 +168,8 @@ def settings_of(entry: Path, contest_name: str) -> Settings:
     """Settings for an entry alone: the hooks are the contest's, the launch string is given beside."""
     if not entry.is_file():
         raise refuse("BLD002", entry.as_posix(), 0, "the entry is not there", "name an existing file by --entry")
-    root, module = _root(entry.resolve())
     profile = load(contest_name)
+    root, module = _root(entry.resolve(), profile.machine.packages)
     return Settings(
         path=None,
         name="--entry",
@@ -248,25 +250,28 @@ def _find_entry(path: Path, name: str, entry: Entry) -> Path:
     raise refuse("BLD002", name, entry.line, message, "write its path from the directory that holds the package")
 
 
-def _root(file: Path) -> tuple[Path, str]:
-    """The directory that holds the top package of a file, and the file's module name under it."""
+def _root(file: Path, packages: Collection[str] = ()) -> tuple[Path, str]:
+    """The directory that holds the top package of a file, and the file's module name under it. `packages` are installed
+    where it runs.
+    """
     root, parts = file.parent, [file.stem]
-    while (root / "__init__.py").is_file() or (len(parts) == 1 and _is_in_namespace(file)):
+    while (root / "__init__.py").is_file() or (len(parts) == 1 and _is_in_namespace(file, packages)):
         parts.insert(0, root.name)
         root = root.parent
     return root, ".".join(parts)
 
 
-def _is_in_namespace(file: Path) -> bool:
+def _is_in_namespace(file: Path, packages: Collection[str]) -> bool:
     """Whether an entry belongs to a package without __init__.py: it imports relatively, or from its own directory by
-    that one's name, which is no module beside it.
+    that one's name, which is no module beside it and none that is installed (those go before such a package).
     """
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return False  # told when it is read
     own = file.parent.name
-    if (file.parent / own).is_dir() or (file.parent / f"{own}.py").is_file():
+    beside = (file.parent / own).is_dir() or (file.parent / f"{own}.py").is_file()
+    if beside or own in sys.stdlib_module_names or own in packages:
         own = ""
     for node in trees.nodes(tree):
         match node:
