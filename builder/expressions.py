@@ -247,6 +247,8 @@ class Expressions(Surgeon):
             line = self.text[self.source.line_start(start) : start]
             indent = line[: len(line) - len(line.lstrip())]
             text = "argparse.Namespace(\n" + "".join(f"{indent}    {field},\n" for field in fields) + f"{indent})"
+        if options.parsed.rest is not None:
+            text = f"({text}, {strings.literal(options.parsed.rest)})"
         self.edit(start, end, text)
         self.rewrite.kill(start, end)
         self.rewrite.expressions[node] = ast.parse(text, mode="eval").body

@@ -101,6 +101,7 @@ class Parsed:
     first: dict[str, Any]
     namespace: argparse.Namespace
     knobs: tuple[str, ...]
+    rest: list[str] | None = None  # of `args, rest = parser.parse_known_args()`
 
 
 class Facts:
@@ -1279,6 +1280,16 @@ class Flow(Code):
                     knobs = tuple(self.context.used)
                     self.facts.parsed[id(made)] = Parsed(
                         self.module, value, self, target, copy.copy(vars(made)), made, knobs
+                    )
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name() as target, ast.Name() as other])], value=ast.Call() as value
+            ):
+                made, rest = self.variables.get(target.id), self.variables.get(other.id)
+                new = isinstance(made, argparse.Namespace) and id(made) not in self.facts.parsed
+                if isinstance(made, argparse.Namespace) and new and isinstance(rest, list):
+                    first, knobs = copy.copy(vars(made)), tuple(self.context.used)
+                    self.facts.parsed[id(made)] = Parsed(
+                        self.module, value, self, target, first, made, knobs, list(rest)
                     )
             case ast.Assign(targets=[ast.Attribute() as target]) | ast.AugAssign(target=ast.Attribute() as target):
                 owner = self.evaluate(target.value)

@@ -96,11 +96,13 @@ class _Freezer(Expressions):
             return False
         names = [child for child in trees.nodes(node) if isinstance(child, ast.Name)]
         occurrences = [o for o in (self.module.by_node.get(name) for name in names) if o is not None]
-        if not any(self.facts.is_parser(self.module, occurrence) for occurrence in occurrences):
+        parsers = [o for o in occurrences if self.facts.is_parser(self.module, o)]
+        if not parsers:
             return False
-        if not self.facts.is_followed(self.module, occurrences[0].scope, node):
+        scope = parsers[0].scope
+        if not self.facts.is_followed(self.module, scope, node):
             return False
-        stored = [o for o in occurrences if o.kind == "store" and not isinstance(node, ast.For)]
+        stored = [o for o in occurrences if o.kind == "store" and o.scope is scope and not isinstance(node, ast.For)]
         return all(self.facts.is_parser(self.module, occurrence) for occurrence in stored)
 
     def is_config_assignment(self, node: ast.stmt) -> bool:

@@ -106,6 +106,8 @@ class _Tracer:
         if self.options.stores and not self.settles(self.flow.scope_body()):
             self.stay(parsed.module, self.options.stores[-1])
         self.hold(parsed.module, target.home(), target.name, parsed.target)
+        if parsed.rest is not None:  # the call gives a pair, which is written as one
+            self.stay(parsed.module, parsed.target)
         while self.waiting:
             module, scope, name = self.waiting.pop(0)
             for home, occurrence in self.occurrences(module, scope, name):
