@@ -438,8 +438,26 @@ class Effects:
         bound = module.scope.bound.get(variable.name, [])
         found = {target: value for part in {o.part for o in bound} for target, value in _values(module, part)}
         return bool(bound) and all(
-            occurrence.kind == "definition" or (occurrence.node in found and self.plain(found[occurrence.node], module))
+            self.plain_definition(occurrence.node, module)
+            if occurrence.kind == "definition"
+            else occurrence.node in found and self.plain(found[occurrence.node], module)
             for occurrence in bound
+        )
+
+    def plain_definition(self, node: ast.AST, module: Module) -> bool:
+        """Whether reading attributes and items of a function or class runs nothing: no metaclass, no descriptors."""
+        if not isinstance(node, ast.ClassDef):
+            return True
+        made = (
+            child.value
+            for child in node.body
+            if isinstance(child, (ast.Assign, ast.AnnAssign)) and isinstance(child.value, ast.Call)
+        )
+        own = not node.keywords and "__class_getitem__" not in _functions(node)
+        return (
+            own
+            and all(self.path(call.func, module) in PURE_CALLS for call in made)
+            and all(self.plain(base, module) for base in node.bases)
         )
 
     def value(self, node: ast.expr, module: Module) -> tuple[ast.expr, Module] | None:
