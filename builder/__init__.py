@@ -5,12 +5,13 @@ The phases, each a module, in the order in which data moves:
     settings   build.yaml -> what to build
     scan       every module that the entry can reach, in parts (top-level statements); scopes: who binds which name
     knobs      the config class and the given values -> one value and origin per knob
-    bindings   what a name stands for, imports between modules looked through
+    bindings   what a name stands for, imports between modules looked through   (availability: imports that may fail)
     freeze     knobs to literals, config parameters removed, branches folded   (configs, expressions, values, surgery)
+    late       modules that run only where a function or a block imports them, and so must not run before
     link       the order in which Python would run the parts, and what each refers to
     shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
     forbid     what kept code may not do
-    names      final names, decided last
+    names      final names, decided last   (shown: whose name a program can see)
     fields     annotations of dataclass fields, which may not be strings
     emit       the text, printed from source under edits   (edits, strings)
     strip      the text without comments, where that is asked for   (licences)
@@ -25,7 +26,9 @@ What a recipe must keep to, and is refused with file and line where it does not:
 - Modules are imported by statements, and used by naming what is in them; a module is no value, and does not import
   itself.
 - An import that may fail is not passed over; one of a package that the machine lacks fails, and is caught or refused.
-- No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`.
+- No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`, `vars()` or
+  `sys.modules`; no `__module__`, frames' names and files, which in one file are others.
+- Modules that run late do not import each other in a circle.
 - Under `if __name__ == "__main__":` stands only the call of main.
 - Types of dataclass fields are not read as values where they are strings.
 """

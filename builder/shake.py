@@ -114,7 +114,9 @@ class Shaker:
         """Keep every part that binds a variable."""
         module = self.program.modules[variable.module]
         for index in self.bindings.binders(variable):
-            self.keep(module.parts[index])
+            part = module.parts[index]
+            if module is self.program.entry or not is_main_block(part.node):  # else it never runs
+                self.keep(part)
 
     def reach(self, part: Part) -> None:
         """Keep what a kept part refers to."""
