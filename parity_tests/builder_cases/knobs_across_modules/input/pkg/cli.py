@@ -1,5 +1,5 @@
 import argparse
-from .config import DEPTH
+from .knobs import DEPTH
 parser = argparse.ArgumentParser()
 parser.add_argument("--steps", type=int, default=DEPTH * 10)
 parser.add_argument("--opt", default="adam")

@@ -1,7 +1,7 @@
-from .config import *
-from . import config
+from .knobs import *
+from . import knobs
 from .cli import args
-import pkg.config as cfg
+import pkg.knobs as cfg
 
 if FLASH:
     def attention(): return "flash"
@@ -10,12 +10,12 @@ else:
 
 class Model:
     def __init__(self):
-        self.layers = [f"{cfg.KIND}{i}" for i in range(config.DEPTH)]
+        self.layers = [f"{cfg.KIND}{i}" for i in range(knobs.DEPTH)]
         if args.opt == "adam":
             self.opt = "A"
         else:
             self.opt = "S"
-        if config.FLASH and cfg.DEPTH > 2:
+        if knobs.FLASH and cfg.DEPTH > 2:
             self.deep = True
         else:
             self.deep = False

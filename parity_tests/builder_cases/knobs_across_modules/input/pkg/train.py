@@ -1,6 +1,6 @@
 """package with knobs"""
 from pkg import model, cli
-from pkg.config import NAMES, SIZE, OPTS
+from pkg.knobs import NAMES, SIZE, OPTS
 from .model import Model, attention
 def load_for_eval(checkpoint_path, device): return Model()
 def main():
