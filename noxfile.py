@@ -164,6 +164,12 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def fuzz(session: nox.Session) -> None:
+    """Build and run 2,000 random packages (about five minutes): the same, refused by code, wrong (and made small)."""
+    python(session, "-m", "parity_tests.fuzz", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def faults(session: nox.Session) -> None:
     """Run every known fault end to end, and the clean recipe twenty times: caught / total, place right / total."""
     python(session, "-m", "parity_tests.faults", *session.posargs)

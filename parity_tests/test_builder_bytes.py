@@ -19,6 +19,8 @@ from pydantic import BaseModel
 
 from builder.produce import Request
 from parity_tests import hand_kept
+from parity_tests.fuzz.__main__ import program
+from parity_tests.fuzz.running import write
 from parity_tests.test_builder_cases import CASES, NAMES, profile_text, request
 from scorer.contest import load
 
@@ -69,6 +71,8 @@ def requests_in(base: Path) -> Requests:
     for name, sets in (("recipe", ()), ("recipe, other knobs", ("depth=3",))):
         config = base / "recipe/configs/small.yaml"
         found[name] = Request(settings=base / "recipe/build.yaml", config=config, sets=sets)
+    for seed in range(30):
+        found[f"random package {seed}"] = Request(settings=write(program(seed), base / f"random_{seed}"))
     return found
 
 

@@ -189,6 +189,14 @@ class Definitions(Statements):
         if kind == 3 and self.has("imports_inside"):
             lines = self.import_inside(body)
             return (lines, []) if lines else (["pass"], [])
+        around = body.module.names.get(name)
+        if kind == 4 and around is not None and around.thing.kind == "int" and self.rng.random() < 0.7:
+            # Bound on one path only: read behind it, the name is the member or the module's variable.
+            value, test = self.number(body), self.test(body)
+            body.names[name] = around
+            around.frame.captured.add(name)
+            seen = f"{name}_seen"
+            return [f"if {test}:", f"    {name} = {value}", f"{seen} = {name}"], [f"{{0}}.{seen}"]
         if kind == 4:
             block = body.block()
             value = self.number(block)

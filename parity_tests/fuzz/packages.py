@@ -61,6 +61,7 @@ class Module:
     things: dict[str, Thing]
     exports: list[str]
     imported: set[int] = field(default_factory=set)  # modules that have run when this one has
+    changers: list[tuple[str, str]] = field(default_factory=list)  # functions that bind a name, and the names
     perhaps: bool = False  # whether a star import may take names that are bound on some paths only
 
     def thing(self) -> Thing:
@@ -113,6 +114,7 @@ class Packages(Definitions):
 
     def start(self, name: str) -> tuple[Scope, list[str]]:
         self.here = name
+        self.changers = []
         scope = Scope(Frame("module", frozenset(self.pool)), {})
         lines = list(HEADER)
         if "config" in self.features:
@@ -139,7 +141,8 @@ class Packages(Definitions):
         if declared and things:
             exports, perhaps = self.rng.sample(sorted(things), self.rng.randint(1, len(things))), False
             lines.insert(self.rng.choice([place, len(lines)]), f"__all__ = {exports!r}")
-        self.modules.append(Module(name, things, exports, set(self.imported), perhaps))
+        kept = [(f, v) for f, v in self.changers if f in things and things[f].uses == ("{0}()",) and v in things]
+        self.modules.append(Module(name, things, exports, set(self.imported), kept, perhaps))
         return "\n".join(lines) + "\n"
 
     def initializer(self, package: str) -> str:
@@ -174,13 +177,21 @@ class Packages(Definitions):
             if self.rng.random() < 0.8:
                 lines.append(f"import {module.name} as dump_{number}")
                 self.imported |= module.imported | {number}
+                for function, variable in module.changers:  # an imported value is not the variable
+                    seen = f"seen_{self.fresh()}"
+                    lines.append(f"from {module.name} import {variable} as {seen}")
+                    place = f"dump_{number}"
+                    dump.append(f"print({place}.{function}(), {seen}, {place}.{variable}, {seen})")
                 for name, thing in sorted(module.things.items()):
                     for use in thing.uses if thing.cost < 200 else ():
                         if self.rng.random() < 0.7:
                             shown = use.format(f"dump_{number}.{name}", n=self.fresh())
                             dump.append(f'print("{module.name.replace(".", "/")}", "{name}", {shown})')
+        numbers = [name for name, _ in scope.things("int")]
+        dump += [f'print("pkg/train", "{name}", {name})' for name in numbers]
         config = "config" in self.features
         main = Frame("function", self.plan("config"), parent=scope.frame)
+        main.planned -= frozenset(numbers)
         inner = scope.function(main)
         inner.config = config
         body = [f'print("{BEGUN}")', *[line for _ in range(3) for line in self.statement(inner, 2)]]

@@ -152,7 +152,8 @@ class Statements(Expressions):
         names = [
             name
             for name, bound in sorted(scope.module.names.items())
-            if bound.frame is scope.module.frame and bound.thing.kind == "int" and name not in scope.frame.planned
+            if bound.frame is scope.module.frame and bound.thing.kind == "int"
+            if scope.frame.kind != "function" or name not in scope.frame.planned
         ]
         name = self.target(scope, Thing("call", ()))
         if not names or name is None:
@@ -166,6 +167,7 @@ class Statements(Expressions):
         inner.names[bound] = scope.module.names[bound]
         lines = [f"global {bound}", f"{bound} = {self.number(inner)}", f"return {bound} + {self.number(inner)}"]
         scope.bind(name, Thing("call", ("{0}()",), cost=1 + frame.cost))
+        self.changers.append((name, bound))
         return [f"def {name}():", *indent(lines)]
 
     def nonlocal_(self, scope: Scope) -> list[str]:
