@@ -92,6 +92,7 @@ class _Namer:
         self.locals: dict[tuple[Scope, str], str] = {}
         self.through_alias: dict[Access, str] = {}
         self.copies: dict[Import, Access] = {}
+        self.unowned: set[str] = set()  # names that several definitions show, and no variable has
         self.labelled: set[tuple[Scope, str]] = set()  # local names that the text of an f-string's `{name=}` shows
         self.shown = Shown(bindings, linker, kept.parts)
         self.problems: list[Problem] = []
@@ -194,8 +195,8 @@ class _Namer:
     def choose(self) -> None:
         symbols = self.order()
         wanted = {_wanted(symbol) for symbol in symbols}
-        taken: set[str] = set()
         covered = set(self.claims(symbols))
+        taken = set(self.unowned)
         for symbol in symbols:
             name = self.cover(symbol, taken, wanted) if symbol in covered else self.name(symbol, taken, wanted)
             self.names.final[symbol] = name
@@ -231,6 +232,10 @@ class _Namer:
                 continue
             shown.sort(key=lambda symbol: max(places.get(part, -1) for part in self.parts_of(symbol)))
             fixed = [symbol for symbol in group if symbol in self.pinned or self.is_hook(symbol)]
+            if not fixed and self.is_bound_among(shown[-1], shown[:-1], places):
+                self.unowned.add(name)  # its variable would be overwritten by the other definitions
+                covered += shown
+                continue
             if name not in self.reserved and shown[-1] not in fixed[1:] and (not fixed or shown[-1] is fixed[0]):
                 owners.insert(0, shown.pop())
             elif fixed:
@@ -239,6 +244,12 @@ class _Namer:
             covered += shown
         symbols[:] = dict.fromkeys([*owners, *symbols])
         return covered
+
+    def is_bound_among(self, last: Variable, others: list[Variable], places: dict[Part, int]) -> bool:
+        """Whether the variable that is defined last may be bound before the others are defined."""
+        behind = max((places.get(part, -1) for other in others for part in self.parts_of(other)), default=-1)
+        first = min(places[part] for part in self.parts_of(last) if part in places)
+        return bool(others) and (first < behind or self.bindings.changes(last))
 
     def shows(self, symbol: Variable) -> bool:
         """Whether something can see the name of what a variable is bound to."""

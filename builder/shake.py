@@ -212,6 +212,7 @@ class Shaker:
             used |= self.linker.links(part).outside
         modules = {part.module.name for part in kept.parts}
         inside: list[tuple[Outside, Import]] = []
+        elsewhere: list[tuple[Outside, Import]] = []  # `import a.b` in modules of which nothing is kept
         for part in self.linker.order:
             for found in part.imports:
                 if not found.direct or not isinstance(found.target, External):
@@ -229,6 +230,11 @@ class Shaker:
                         kept.outside.setdefault(meaning, []).append(found)
                 elif not found.typing and self.acts(part, found) and found not in self.late.imports:
                     kept.bare.append(found)
+                elif meaning in used and root and self.bindings.variable(part.module, found.bound) == meaning:
+                    elsewhere.append((meaning, found))
+        for meaning, found in elsewhere:
+            if meaning not in kept.outside:
+                kept.outside[meaning] = [found]
         for meaning, found in inside:
             if not self.late.imports.issuperset(kept.outside.get(meaning, [])):
                 continue  # imported early as well
