@@ -53,7 +53,7 @@ def test_few_programs_are_refused() -> None:
     if not count:
         pytest.skip("the programs have not been run in this process")
     refused = sum(number for result, number in SEEN.items() if result.startswith("BLD"))
-    assert refused <= 0.05 * count, dict(SEEN)
+    assert refused <= 0.08 * count, dict(SEEN)
     assert SEEN["same"] >= 0.85 * count, dict(SEEN)
 
 

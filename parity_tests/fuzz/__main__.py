@@ -89,7 +89,7 @@ def main() -> int:
         f"({', '.join(f'{k} {n}' for k, n in sorted(results.items()) if k.startswith('BLD')) or 'none'}), "
         f"not importable {results['invalid']}, wrong {results['wrong']}"
     )
-    return 1 if results["wrong"] or refused > options.count * 0.05 else 0
+    return 1 if results["wrong"] or refused > options.count * 0.08 else 0
 
 
 if __name__ == "__main__":

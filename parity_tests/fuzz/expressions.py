@@ -83,7 +83,7 @@ class Expressions:
         self.count = 0
         self.changers: list[tuple[str, str]] = []  # functions of the module that bind a name of it, and the names
         self.deferred = 0  # functions around the code that is being written
-        builtin = [name for name in ("max", "len") if rng.random() < 0.1]
+        builtin = [name for name in ("max", "len") if rng.random() < 0.04]
         self.pool = [name for name in POOL if name not in ("max", "len")] + builtin
 
     def has(self, feature: str, chance: float = 1.0) -> bool:

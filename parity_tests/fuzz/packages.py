@@ -300,7 +300,7 @@ class Packages(Definitions):
         module = self.modules[number]
         package, _, stem = module.name.rpartition(".")
         forms = [self.import_name] * 4 + [self.import_as, self.import_dotted, self.import_submodule]
-        star = star and not (module.perhaps and self.rng.random() < 0.97)  # refused where such a name needs a copy
+        star = star and not (module.perhaps and self.rng.random() < 0.99)  # refused where such a name needs a copy
         forms += [self.import_star] * 2 if star and scope.frame.kind == "module" else []
         return self.rng.choice(forms)(scope, module, package, stem)
 
