@@ -1,13 +1,15 @@
-"""Loads artifacts one way and prints what each wrote, as JSON: `python builder_load_many.py MODE PATH...`.
+"""Loads artifacts one way and writes what each printed, as JSON: `python builder_load_many.py MODE FILE PATH...`.
 
 Modes: main (as `python train.py` does), registered and unregistered (by path, under another name, then main()), twice
-(registered, in one process, under two names), executed (`exec(compile(...))` as `__main__`).
+(registered, in one process, under two names), executed (`exec(compile(...))` as `__main__`), classes (nothing is run;
+the sources that `inspect` gives of the classes).
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import inspect
 import io
 import json
 import runpy
@@ -28,10 +30,23 @@ def load(path: str, name: str, registered: bool) -> types.ModuleType:
     return module
 
 
+def show_classes(path: str) -> None:
+    """Print the source of every class of an artifact, inner ones included, each after its name."""
+    waiting: list[tuple[str, object]] = [("", load(path, "shown", True))]
+    while waiting:
+        prefix, owner = waiting.pop()
+        for name, value in list(vars(owner).items()):
+            if isinstance(value, type) and value.__module__ == "shown" and value.__qualname__ == prefix + name:
+                print(repr((prefix + name, inspect.getsource(value))))
+                waiting.append((f"{prefix}{name}.", value))
+
+
 def perform(mode: str, path: str) -> None:
     """Run one artifact one way."""
     if mode == "main":
         runpy.run_path(path, run_name="__main__")
+    elif mode == "classes":
+        show_classes(path)
     elif mode == "executed":
         text = Path(path).read_text(encoding="utf-8")
         exec(compile(text, "train.py", "exec", dont_inherit=True), {"__name__": "__main__"})
@@ -59,4 +74,6 @@ def outcome(mode: str, path: str) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps({path: outcome(sys.argv[1], path) for path in sys.argv[2:]}))
+    mode, file, *paths = sys.argv[1:]
+    write, dumps = Path(file).write_text, json.dumps  # what runs below may do anything to these
+    write(dumps({path: outcome(mode, path) for path in paths}), encoding="utf-8")

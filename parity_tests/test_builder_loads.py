@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import types
 import warnings
 from collections.abc import Iterator
@@ -55,11 +56,12 @@ def outcomes(
     mode: str, artifacts: list[str], *flags: str, cwd: Path | None = None, python: str = sys.executable
 ) -> dict[str, str]:
     """What each artifact prints, by the name of its case."""
-    command = [python, *flags, str(RUNNER), mode, *artifacts]
     environment = {"PATH": os.defpath, "RANK": "3", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    with tempfile.NamedTemporaryFile() as file:
+        command = [python, *flags, str(RUNNER), mode, file.name, *artifacts]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=cwd)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, str] = json.loads(Path(file.name).read_text(encoding="utf-8"))
     return {Path(path).parent.name: text for path, text in found.items()}
 
 
@@ -148,6 +150,14 @@ def definitions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.Func
         yield from definitions(node, inner)
 
 
+def without_last_comments(text: str) -> str:
+    """A definition's text as `inspect` gives it, without the comments at the end of its last block."""
+    lines = text.rstrip("\n").split("\n")
+    while not lines[-1].strip() or lines[-1].lstrip().startswith("#"):
+        lines.pop()
+    return "\n".join(lines)
+
+
 def codes(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -161,7 +171,7 @@ def test_source_of_every_function(name: str, tmp_path: Path) -> None:
     path.write_text(text_of(name), encoding="utf-8")
     lines = text_of(name).split("\n")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("ignore" if name in WARNED_OF else "error")
         found = {
             code.co_firstlineno: code for code in codes(compile(text_of(name), str(path), "exec", dont_inherit=True))
         }
@@ -172,30 +182,25 @@ def test_source_of_every_function(name: str, tmp_path: Path) -> None:
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         text = inspect.getsource(found[first])
         assert node.end_lineno
-        assert text.rstrip("\n") == "\n".join(lines[first - 1 : node.end_lineno])
+        assert without_last_comments(text) == "\n".join(lines[first - 1 : node.end_lineno])
         count += 1
     assert count
 
 
-@pytest.mark.parametrize("name", RUN)
-def test_source_of_every_class(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(text_of(name), encoding="utf-8")
-    monkeypatch.setenv("RANK", "3")
-    lines = text_of(name).split("\n")
-    module = types.ModuleType("shown")
-    module.__file__ = str(path)
-    monkeypatch.setitem(sys.modules, "shown", module)
-    exec(compile(text_of(name), str(path), "exec", dont_inherit=True), vars(module))
-    texts: dict[str, list[str]] = {}
-    for variable, node in definitions(ast.parse(text_of(name))):
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        texts.setdefault(variable, []).append("\n".join(lines[first - 1 : node.end_lineno]))
-    for variable, node in definitions(ast.parse(text_of(name))):
-        found = functools.reduce(lambda o, n: getattr(o, n, None), variable.split("."), module)
-        if isinstance(node, ast.ClassDef) and isinstance(found, type) and found.__module__ == "shown":
+def test_source_of_every_class(artifacts: list[str]) -> None:
+    count = 0
+    for name, printed in outcomes("classes", artifacts).items():
+        lines = text_of(name).split("\n")
+        texts: dict[str, list[str]] = {}
+        for variable, node in definitions(ast.parse(text_of(name))):
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            texts.setdefault(variable, []).append("\n".join(lines[first - 1 : node.end_lineno]))
+        for line in [line for line in printed.splitlines() if line.startswith("('")]:
+            variable, source = ast.literal_eval(line)
             # Of classes with one name, which two modules may have, Python before 3.13 shows any.
-            assert inspect.getsource(found).rstrip("\n") in texts[variable], variable
+            assert without_last_comments(source) in texts[variable], (name, variable)
+            count += 1
+    assert count > 30
 
 
 @pytest.mark.parametrize("version", ["3.12", "3.13"])
