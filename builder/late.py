@@ -81,6 +81,7 @@ class Late:
         self.bindings = bindings
         self.effects = Effects(bindings, STANDARD)
         self.linker: Linker | None = None  # once there is one
+        self._reached: dict[str, set[str]] = {}
         self.modules: set[str] = set()  # that Python runs late, if at all
         self.early: set[str] = set()
         parts = program.settings.entry.split(".")
@@ -115,6 +116,20 @@ class Late:
                 if not found.scope.deferred and not found.typing:
                     for run in found.runs:
                         self.walk(run, late or not found.direct)
+
+    def reaches(self, name: str, other: str) -> bool:
+        """Whether importing one module runs another."""
+        if name not in self._reached:
+            seen: set[str] = set()
+            waiting = [name]
+            while waiting:
+                module = self.program.modules.get(waiting.pop())
+                if module is not None and module.name not in seen:
+                    seen.add(module.name)
+                    imports = [f for f in module.imports if not f.scope.deferred and not f.typing]
+                    waiting += [run for found in imports for run in found.runs]
+            self._reached[name] = seen
+        return other in self._reached[name]
 
     def parts(self, name: str) -> list[Part]:
         """The parts of a module that run when it is imported."""

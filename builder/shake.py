@@ -310,7 +310,7 @@ class Shaker:
             late = part.module.name in self.late.modules
             for found in part.imports:
                 if found.direct and not found.typing and isinstance(found.target, Member):
-                    if late and found.target.module in self.late.early:
+                    if late and not self.late.reaches(found.target.module, part.module.name):
                         continue  # it runs when that has
                     asked = Variable(found.target.module, found.target.name)
                     home = self.program.modules[asked.module]
