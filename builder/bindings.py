@@ -247,9 +247,11 @@ class Bindings:
 
     def of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         """What an occurrence means; None for a local name or a builtin."""
-        if occurrence not in self._references:
-            self._references[occurrence] = self._of(module, occurrence)
-        return self._references[occurrence]
+        try:
+            return self._references[occurrence]
+        except KeyError:
+            found = self._references[occurrence] = self._of(module, occurrence)
+            return found
 
     def _of(self, module: Module, occurrence: Occurrence) -> Reference | None:
         home = occurrence.home()

@@ -17,6 +17,7 @@ from builder import strings, trees
 from builder.source import Source, all_statements
 
 TYPING = ("typing", "typing_extensions")
+CONTEXTS: dict[type, str] = {ast.Load: "load", ast.Store: "store", ast.Del: "delete"}
 NAMESPACE_READERS = ("locals", "vars", "dir")  # builtins that show a scope's names as data
 # Statements that bind what they bind whenever they run.
 STRAIGHT = (
@@ -110,6 +111,7 @@ class Occurrence:
         "before",
         "debug",
         "end",
+        "found",
         "kind",
         "name",
         "node",
@@ -136,14 +138,16 @@ class Occurrence:
         self.before = False  # in a class body, read before the class binds the name there
         self.perhaps = False  # in a class body, read where the class may not have bound the name yet, or any more
         self.debug = False  # stands in the `{expression=}` of an f-string
+        self.found: Scope | None = None  # its home, once asked for
         self.quote = ""  # quotes of the f-strings around it, outermost first
         self.raw = False  # whether no backslash can be written there: a raw f-string, or one inside another
 
     def home(self) -> Scope:
-        """The scope that the name belongs to here."""
-        if self.before and self.name in self.scope.bound:
-            return self.scope.module()
-        return self.scope.home(self.name)
+        """The scope that the name belongs to here. Asked for when the whole module was analyzed."""
+        if self.found is None:
+            hidden = self.before and self.name in self.scope.bound
+            self.found = self.scope.module() if hidden else self.scope.home(self.name)
+        return self.found
 
     def chain(self) -> Iterable[Scope]:
         """The scopes in which the name is looked up before the module."""
@@ -273,7 +277,7 @@ class _Analyzer:
         self.add(name, at, at + len(name), kind, node)
 
     def name(self, node: ast.Name) -> None:
-        kind = {ast.Load: "load", ast.Store: "store", ast.Del: "delete"}[type(node.ctx)]
+        kind = CONTEXTS[type(node.ctx)]
         scope = self.scope
         start = self.source.offset(node.lineno, node.col_offset)
         end = start + len(node.id)

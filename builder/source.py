@@ -44,6 +44,7 @@ class Positioned(Protocol):
 
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_BLOCKS: dict[type, tuple[str, ...]] = {}
 BLANK = " \t\f\n\\"
 TOKEN = re.compile(strings.OPENING.pattern + r"|#")
 WIDE = re.compile(r"[^\x00-\x7f]")
@@ -193,11 +194,19 @@ class Source:
         return self.text[self._starts[line - 1] : self._starts[line] - 1]
 
 
+def _blocks(node: ast.AST) -> tuple[str, ...]:
+    """The fields of a kind of nodes that hold statements."""
+    kind = type(node)
+    if kind not in _BLOCKS:
+        _BLOCKS[kind] = tuple(name for name in BLOCKS if name in kind._fields)
+    return _BLOCKS[kind]
+
+
 def inner_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast.match_case]:
     """The statements (and handlers and cases) directly inside a statement, without looking at expressions."""
-    for name in BLOCKS:
-        inner = getattr(node, name, None)
-        if isinstance(inner, list):
+    for name in _blocks(node):
+        inner = getattr(node, name)
+        if isinstance(inner, list):  # not the one expression of a lambda or `a if b else c`
             yield from inner
 
 
@@ -210,7 +219,8 @@ def all_statements(node: ast.AST) -> Iterator[ast.stmt | ast.ExceptHandler | ast
             waiting.pop()
         else:
             yield child
-            waiting.append(inner_statements(child))
+            if _blocks(child):
+                waiting.append(inner_statements(child))
 
 
 def _wide(text: str) -> tuple[list[int], list[int]]:
