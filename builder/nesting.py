@@ -45,7 +45,7 @@ def room_for_trees() -> Iterator[None]:
             gc.enable()
 
 
-def parse(text: str, feature_version: tuple[int, int] | None = None) -> ast.Module:
+def parse(text: str | bytes, feature_version: tuple[int, int] | None = None) -> ast.Module:
     """The tree of a module. Raises TooDeepError beside what ast.parse raises."""
     try:
         tree = _parse(text, feature_version, DEEPEST)
@@ -60,7 +60,7 @@ def parse(text: str, feature_version: tuple[int, int] | None = None) -> ast.Modu
     return tree
 
 
-def _parse(text: str, feature_version: tuple[int, int] | None, levels: int) -> ast.Module:
+def _parse(text: str | bytes, feature_version: tuple[int, int] | None, levels: int) -> ast.Module:
     """Parse with room for so many levels: of these, CPython 3.11 and 3.12 take three where Python code has one frame.
 
     Far above the usual limit of a thousand frames the parser can overflow the stack.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-import sys
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import Any
 
 import yaml
 
-from builder import trees
+from builder import nesting, trees
 from builder.errors import BuildError, Problem, refuse
+from builder.versions import STANDARD
 from scorer.contest import Profile, ProfileError, load
 
 
@@ -58,6 +59,7 @@ class Settings:
         return display(path, self.root)
 
 
+RELATIVE = re.compile(rb"\bfrom[\s\\]*\.")
 KEYS = ("entry", "hooks", "config", "config_loader", "constants", "contest", "launch", "kernels")
 
 
@@ -265,14 +267,17 @@ def _is_in_namespace(file: Path, packages: Collection[str]) -> bool:
     """Whether an entry belongs to a package without __init__.py: it imports relatively, or from its own directory by
     that one's name, which is no module beside it and none that is installed (those go before such a package).
     """
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return False  # told when it is read
     own = file.parent.name
     beside = (file.parent / own).is_dir() or (file.parent / f"{own}.py").is_file()
-    if beside or own in sys.stdlib_module_names or own in packages:
+    if beside or own in STANDARD or own in packages:
         own = ""
+    try:
+        data = file.read_bytes()
+        if not RELATIVE.search(data) and not (own and own.encode() in data):
+            return False
+        tree = nesting.parse(data)
+    except (OSError, SyntaxError, ValueError, nesting.TooDeepError):
+        return False  # told when it is read
     for node in trees.nodes(tree):
         match node:
             case ast.ImportFrom(level=level, module=module) if level or (own and (module or "").split(".")[0] == own):
