@@ -236,7 +236,7 @@ def check(expected: Seen, found: Seen, names: Names) -> None:
     if plain(expected.failure) != plain(found.failure):
         raise DifferenceError(f"end: expected {expected.failure!r}, found {found.failure!r}")
     left = found.values["__main__"]
-    shared = collections.Counter(names.final.values())
+    shared = collections.Counter([*names.final.values(), *(covered.name for covered in names.covered)])
     for symbol, final in names.final.items():
         if isinstance(symbol, Variable) and symbol.module in expected.values:  # it is not where its import failed
             value = expected.values.get(symbol.module, {}).get(symbol.name, "nothing")

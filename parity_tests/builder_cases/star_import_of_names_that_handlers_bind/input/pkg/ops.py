@@ -1,0 +1,5 @@
+LIMIT = 3
+try:
+    LIMIT = int("x")
+except ValueError as error:
+    print("kept", LIMIT)
