@@ -102,7 +102,7 @@ class Expressions(Surgeon):
                 pass
             case ast.Call() if node in self.origins:
                 self.namespace(node, self.origins[node])
-            case ast.Call() if self.read(node, parent):
+            case ast.Call() | ast.ListComp() | ast.DictComp() if self.read(node, parent):
                 pass
             case ast.Name() | ast.Call() if self.is_config(node):
                 self.problem(
@@ -183,8 +183,10 @@ class Expressions(Surgeon):
             return False
         return self.configs.record(self.module, node.args[0]) is not None
 
-    def read(self, node: ast.Call, parent: ast.AST | None) -> bool:
-        """Put its value in the place of a call that reads the environment, the command line or helpers of those."""
+    def read(self, node: ast.Call | ast.ListComp | ast.DictComp, parent: ast.AST | None) -> bool:
+        """Put its value in the place of a call (or comprehension) that reads the environment, the command line or
+        helpers of those.
+        """
         inside = [child for child in trees.nodes(node) if isinstance(child, (ast.Call, ast.Subscript, ast.Attribute))]
         if not any(map(self.is_read, inside)) or any(map(self.is_for_others, inside)):
             return False
@@ -194,7 +196,7 @@ class Expressions(Surgeon):
                 self.literal(node, value, parent)
                 return True
             return False  # a function of the program that knobs are given to: its call says more than a number
-        return self.read_default(node, parent)
+        return isinstance(node, ast.Call) and self.read_default(node, parent)
 
     def is_read(self, node: ast.Call | ast.Subscript | ast.Attribute) -> bool:
         """Whether a node itself is a read of the environment or command line, or a call of a function of the recipe."""
