@@ -1,6 +1,6 @@
 import os
 
-NAMES = ["A", "B"]
+NAMES = os.listdir(".")
 
 
 def helper(name):
