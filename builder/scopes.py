@@ -150,8 +150,8 @@ class Occurrence:
         return self.found
 
     def chain(self) -> Iterable[Scope]:
-        """The scopes in which the name is looked up before the module."""
-        return () if self.before and self.name in self.scope.bound else self.scope.chain()
+        """The scopes in which a name that is written here may be found before the module's."""
+        return self.scope.chain()
 
 
 def analyze(source: Source, tree: ast.Module) -> Scope:

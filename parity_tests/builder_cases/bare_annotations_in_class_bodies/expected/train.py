@@ -8,7 +8,7 @@ Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 
 # ==== pkg/ops.py ====
 
-scale = 4
+ops_scale = 4
 
 
 # ==== pkg/train.py ====
@@ -17,7 +17,7 @@ scale = 4
 class Layer:
     norm: int
     scale: int
-    width: int = scale + scale
+    width: int = ops_scale + ops_scale
 
 
 def main():

@@ -1,0 +1,2 @@
+def norm(x):
+    return 2 * x
