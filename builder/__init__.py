@@ -10,7 +10,7 @@ The phases, each a module, in the order in which data moves:
     late       modules that run only where a function or a block imports them, and so must not run before
     link       the order in which Python would run the parts, and what each refers to
     shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
-    forbid     what kept code may not do
+    forbid     what kept code may not do   (reflection, versions)
     names      final names, decided last   (shown: whose name a program can see)
     fields     annotations of dataclass fields, which may not be strings
     emit       the text, printed from source under edits   (edits, strings)
@@ -20,7 +20,7 @@ The phases, each a module, in the order in which data moves:
 Decisions are kept twice, as text edits and on the syntax tree (`rewrite`): the printer uses the first, the proof the
 second.
 
-What a recipe must keep to, and is refused with file and line where it does not:
+What a recipe must keep to, and is refused with file and line where it does not (all kinds: the table in `errors`):
 
 - A config is a frozen dataclass; it is passed as a parameter annotated with it, and only its fields are read.
 - Modules are imported by statements, and used by naming what is in them; a module is no value, and does not import
