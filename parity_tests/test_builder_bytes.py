@@ -168,7 +168,10 @@ def test_surroundings_do_not_show_in_the_bytes(
         RANK="5",
         BUILD_UMASK="077",
     )
-    assert [key for key in usual if found[key] != usual[key]] == []
+    # In the C locale Python itself finds no module whose file has such a name; it is refused.
+    unreadable = {name for name in NAMES if any(not str(path).isascii() for path in (CASES / name).rglob("*.py"))}
+    assert {key for key in usual if found[key] != usual[key]} == unreadable
+    assert all("BLD010" in found[name] for name in unreadable)
     assert snapshot(base) == before, "a build changes nothing beside its sources"
 
 
