@@ -61,7 +61,7 @@ CONTROLS = {
     "defaults": ("FF_SEED", "1235"),
     "shape": ("FF_ACT", "geglu"),
     "norms": ("FF_WINDOW", "4"),
-    "adamw": ("FF_EMA", "0.8"),
+    "adamw": ("--lr", "0.005"),
     "lion": ("FF_Z_LOSS", "1e-2"),
     "heads": ("FF_SMOOTHING", "0.2"),
     "half": ("FF_DATA_SEED", "6"),
