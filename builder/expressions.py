@@ -115,6 +115,12 @@ class Expressions(Surgeon):
                 self.call(node)
             case ast.Subscript(value=ast.Dict()) if self.lookup(node, parent):
                 pass
+            case ast.Subscript(ctx=ast.Load()) if self.reads_arguments(node.value) and self.read(node, parent):
+                pass
+            case ast.Attribute() | ast.Name() if self.reads_arguments(node) and self.facts.is_only_read(
+                self.module, node
+            ):
+                self.literal(node, self.decide(node)[1], parent)
             case ast.Compare() | ast.Subscript():
                 self.foldable(node, parent)
             case ast.BoolOp():
@@ -183,7 +189,13 @@ class Expressions(Surgeon):
             return False
         return self.configs.record(self.module, node.args[0]) is not None
 
-    def read(self, node: ast.Call | ast.ListComp | ast.DictComp, parent: ast.AST | None) -> bool:
+    def reads_arguments(self, node: ast.expr) -> bool:
+        """Whether an expression is `sys.argv`."""
+        return isinstance(node, (ast.Attribute, ast.Name)) and (
+            self.facts.evaluator(self.module).path(node) == "sys.argv"
+        )
+
+    def read(self, node: ast.Call | ast.ListComp | ast.DictComp | ast.Subscript, parent: ast.AST | None) -> bool:
         """Put its value in the place of a call (or comprehension) that reads the environment, the command line or
         helpers of those.
         """
