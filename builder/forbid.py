@@ -11,8 +11,8 @@ from builder import trees
 from builder.availability import Availability, is_caught, is_standard, lacks, missed
 from builder.bindings import Bindings, Outside, Variable
 from builder.errors import Problem
-from builder.facts import argument_of
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
+from builder.objects import argument_of
 from builder.reflection import Reflection, powerful
 from builder.scan import External, Module, Part
 from builder.scopes import Occurrence
