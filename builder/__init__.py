@@ -4,9 +4,13 @@ The phases, each a module, in the order in which data moves:
 
     settings   build.yaml -> what to build
     scan       every module that the entry can reach, in parts (top-level statements); scopes: who binds which name
+    given      what a user gives to knobs: files, launch string, --set
     knobs      the config class and the given values -> one value and origin per knob
     bindings   what a name stands for, imports between modules looked through   (availability: imports that may fail)
-    freeze     knobs to literals, config parameters removed, branches folded   (configs, expressions, values, surgery)
+    facts      values that settings decide: the environment and the command line, and all that the program makes of
+               them by pure code   (values, code, flow, objects, environment, arguments, options)
+    freeze     knobs to literals, objects that hold them removed, branches folded   (configs, taint, expressions,
+               surgery)
     late       modules that run only where a function or a block imports them, and so must not run before
     link       the order in which Python would run the parts, and what each refers to
     shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
@@ -16,6 +20,7 @@ The phases, each a module, in the order in which data moves:
     emit       the text, printed from source under edits   (edits, strings)
     strip      the text without comments, where that is asked for   (licences)
     verify     the proof: the text parsed again and compared with the sources under the same decisions
+    listing    every knob with value and origin, and what is worth a warning
 
 Decisions are kept twice, as text edits and on the syntax tree (`rewrite`): the printer uses the first, the proof the
 second.
@@ -26,10 +31,11 @@ What a recipe must keep to, and is refused with file and line where it does not 
 - Modules are imported by statements, and used by naming what is in them; a module is no value, and does not import
   itself.
 - An import that may fail is not passed over; one of a package that the machine lacks fails, and is caught or refused.
-- No code from strings, no environment but the launcher's, no command line, no `__file__`, no `globals()`, `vars()` or
-  `sys.modules`; no `__module__`, frames' names and files, which in one file are others.
+- Reads of the environment and of the command line are decided by settings, the launcher's own variables aside.
+- No code from strings, no `__file__`, no `globals()`, `vars()` or `sys.modules`; no `__module__`, frames' names and
+  files, which in one file are others.
 - Modules that run late do not import each other in a circle.
-- Under `if __name__ == "__main__":` stands only the call of main.
+- Under `if __name__ == "__main__":` stands nothing that the hooks need.
 - Types of dataclass fields are not read as values where they are strings.
 """
 
