@@ -39,7 +39,7 @@ PACKAGES = {
     "tomli": Package(change=("Cannot overwrite a value", "Cannot replace a value")),
     "click": Package(
         refused={
-            "click/core.py: sys.argv[1:]": "BLD022",
+            "click/core.py: os.environ.get(self.envvar)": "BLD021",
             "click/testing.py: termui.visible_prompt_func = visible_input": "BLD018",
         }
     ),

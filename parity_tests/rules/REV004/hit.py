@@ -3,7 +3,7 @@ import numpy.linalg
 from . import kernels  # expect
 from .ops import norm  # expect
 from einops import rearrange  # expect
-import distutils  # expect
+import binhex  # expect
 
 
 def main():
