@@ -28,26 +28,35 @@ from builder.options import Options
 from builder.rewrite import Rewrite
 from builder.scan import Program, is_typing_block
 from builder.taint import concerned
+from builder.unused import unused
 from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
 
 ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def freeze(program: Program, facts: Facts, options: list[Options], late: Late) -> dict[str, Rewrite]:
-    """Decide what each module's code becomes under the frozen knobs."""
-    rewrites = {name: Rewrite() for name in program.modules}
-    configs = facts.configs
-    configs.find_imports()
-    origins = {one.parsed.call: one for one in options if not one.vanishes}
-    stores = {store for one in options if one.vanishes for store in one.stores}
+    """Decide what each module's code becomes under the frozen knobs.
+
+    It is done again as long as that leaves local variables that nothing reads: their assignments go as well.
+    """
+    facts.configs.find_imports()
     wanted = concerned(facts)
-    for module in program.modules.values():
-        for part in module.parts:
-            if configs.concerns(module, part.index) or part in wanted:
-                freezer = _Freezer(module, rewrites[module.name], facts, origins, stores)
-                freezer.late = late
-                freezer.part(part.index)
-    return rewrites
+    gone = {store for one in options if one.vanishes for store in one.stores}
+    origins: dict[ast.expr, Options] = {one.parsed.call: one for one in options if not one.vanishes}
+    while True:
+        rewrites: dict[str, Rewrite] = {}
+        left: set[ast.stmt] = set()
+        for module in program.modules.values():
+            rewrite = rewrites[module.name] = Rewrite()
+            for part in module.parts:
+                if facts.configs.concerns(module, part.index) or part in wanted:
+                    freezer = _Freezer(module, rewrite, facts, origins, gone)
+                    freezer.late = late
+                    freezer.part(part.index)
+                    left |= unused(facts, module, part, rewrite)
+        if left <= gone:
+            return rewrites
+        gone |= left
 
 
 class _Freezer(Expressions):

@@ -86,7 +86,6 @@ def expressions(x: bool) -> list[object]:
 
 
 def main() -> None:
-    only = "nki"
     print(chain(1), chain(7), first_false(0), all_false(0), inline())
     print(repr(early()), nested(2), *expressions(True))
 
