@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import functools
 from typing import Any
 
 from builder import arguments, trees, values
@@ -84,13 +85,23 @@ class Facts:
         self._uses: dict[Variable, list[tuple[Module, Occurrence]]] | None = None
         self._attributes: dict[str, bool] = {}
         self._as_made: set[Variable] = set()
-        self.instances_stay = not any(
-            node.attr in ("__setattr__", "__delattr__")
-            for module in program.modules.values()
-            if "attr__" in module.source.text
-            for node in module.every(ast.Attribute)
-        )
         self._calls: dict[str, dict[ast.AST, ast.AST]] = {}
+
+    @functools.cached_property
+    def instances_stay(self) -> bool:
+        """Whether nothing writes into objects past their class: then a frozen instance stays what it is."""
+        for module in self.program.modules.values():
+            for node in module.every(ast.Attribute):
+                own = isinstance(node.value, ast.Name) and node.value.id == "self"
+                if node.attr in ("__setattr__", "__delattr__"):
+                    return False
+                if node.attr == "__dict__" and not own and not self.is_only_read(module, node):
+                    return False
+            for call in module.every(ast.Call):
+                table = isinstance(call.func, ast.Name) and call.func.id == "vars" and call.args
+                if table and not self.is_only_read(module, call):
+                    return False
+        return True
 
     def evaluator(self, module: Module, run: Run | None = None) -> Code:
         """An evaluator for expressions of a module, wherever they stand in it."""
