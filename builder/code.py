@@ -93,7 +93,7 @@ class Code(values.Frame):
                 return values.FUNCTIONS[node.id]
             if node.id in values.EXCEPTIONS:
                 return values.EXCEPTIONS[node.id]
-        raise UnknownValueError(node, f"the value of `{node.id}` is not known")
+        raise UnknownValueError(node, f"`{node.id}` is not evaluated")
 
     def meaning(self, node: ast.AST, meaning: object) -> Any:
         """The value of a variable of the recipe, or of something from outside."""

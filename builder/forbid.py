@@ -226,67 +226,84 @@ class _Part:
 
     def environment(self, occurrence: Occurrence) -> list[Problem]:
         """A variable may be set, and read where the launcher or the harness owns it. (Knobs are frozen by now.)"""
-        policy = self.settings.profile.environment
         for node in trees.nodes(self.part.node):
             if _is_write(node, occurrence):
                 return []
             read = _variable_read(node, occurrence)
             if read is None:
                 continue
-            names = [str(read.value)] if _is_text(read) else self.names_given(read)
-            if names is None:
-                message = f"reads an environment variable whose name is not known here: `{ast.unparse(read)}`"
-                remedy = (
-                    "call it with names and defaults that settings decide, or read the variable by its literal name"
-                )
-                return [self.module.problem(occurrence.start, "BLD021", message, remedy)]
-            foreign = [name for name in names if not self.settings.is_owned(name)]
-            if not foreign:
-                return []
-            why = self.linker.rewrites[self.module.name].undecided.get(node)
-            if isinstance(why, RaisedError) and why.kind is KeyError:
-                message = f"reads the environment variable {foreign[0]}, which is not set, and has no default for it"
-                remedy = f"give it: --set {foreign[0]}=VALUE"
-                return [self.module.problem(occurrence.start, "BLD021", message, remedy)]
-            message = f"reads the environment variable {foreign[0]}, and settings do not decide what comes of it"
-            message += f": {why}" if why else ""
-            remedy = "make its default a plain value; of variables that are no knobs only these may be read"
-            return [
-                self.module.problem(
-                    occurrence.start, "BLD021", message, f"{remedy}: {', '.join(policy.launcher_owned)}"
-                )
-            ]
+            if not _is_text(read):
+                return self.reads_by_parameter(occurrence, read)
+            name = str(read.value)
+            return [] if self.settings.is_owned(name) else [self.undecided(self.module, node, occurrence.start, name)]
         message = "uses the environment in another way than reading or setting one variable by its literal name"
         return [
             self.module.problem(occurrence.start, "BLD021", message, "name the variables that it is about, one by one")
         ]
 
-    def names_given(self, node: ast.expr) -> list[str] | None:
-        """The names that calls in kept code give to a parameter that names a variable; None where one is unknown."""
-        occurrence = self.module.by_node.get(node)
-        home = occurrence.home() if occurrence else None
-        function = home.node if home else None
-        if occurrence is None or not isinstance(function, ast.FunctionDef) or function is not self.part.node:
+    def undecided(self, module: Module, node: ast.AST, start: int, name: str) -> Problem:
+        """A read of a variable that is no launcher's, and that settings did not decide."""
+        why = self.linker.rewrites[module.name].undecided.get(node)
+        if isinstance(why, RaisedError) and why.kind is KeyError:
+            message = f"reads the environment variable {name}, which is not set, and has no default for it"
+            return module.problem(start, "BLD021", message, f"give it: --set {name}=VALUE")
+        message = f"reads the environment variable {name}, and settings do not decide what comes of it"
+        message += f": {why}" if why else ""
+        owned = ", ".join(self.settings.profile.environment.launcher_owned)
+        remedy = (
+            f"read it by pure code with a plain default; of variables that are no knobs only these may be read: {owned}"
+        )
+        return module.problem(start, "BLD021", message, remedy)
+
+    def reads_by_parameter(self, occurrence: Occurrence, read: ast.expr) -> list[Problem]:
+        """Problems of a function that reads the variable that a parameter names: at its calls, where they are known."""
+        remedy = "call it with names and defaults that settings decide, or read the variable by its literal name"
+        calls = self.calls_naming(self.part, read, frozenset())
+        if calls is None:
+            unknown = f"reads an environment variable whose name is not known here: `{ast.unparse(read)}`"
+            return [self.module.problem(occurrence.start, "BLD021", unknown, remedy)]
+        problems = []
+        for module, call, name in calls:
+            start = module.source.start(call)
+            if name is None:
+                message = f"names an environment variable to `{ast.unparse(call.func)}` that is not known here"
+                problems.append(module.problem(start, "BLD021", message, remedy))
+            elif not self.settings.is_owned(name):
+                problems.append(self.undecided(module, call, start, name))
+        return problems
+
+    def calls_naming(
+        self, home: Part, node: ast.expr, seen: frozenset[ast.AST]
+    ) -> list[tuple[Module, ast.Call, str | None]] | None:
+        """The calls in kept code of the function whose parameter names a variable, through others that hand it on, with
+        the name where it is literal; None where such a function is used in other ways.
+        """
+        function = home.node
+        occurrence = home.module.by_node.get(node)
+        if occurrence is None or not isinstance(function, ast.FunctionDef) or function in seen:
             return None
-        bound = home.bound[occurrence.name] if home else []
-        if len(bound) != 1 or bound[0].kind != "parameter":
+        scope = occurrence.home()
+        if scope.node is not function or [one.kind for one in scope.bound[occurrence.name]] != ["parameter"]:
             return None
-        names: list[str] = []
-        for part in self.shaker.kept:
-            for use in self.linker.live(part):
+        found: list[tuple[Module, ast.Call, str | None]] = []
+        for part in self.linker.order:
+            for use in self.linker.live(part) if part in self.shaker.kept else ():
                 reference = self.bindings.of(part.module, use)
-                if reference is None or reference.meaning != Variable(self.module.name, function.name):
+                if reference is None or reference.meaning != Variable(home.module.name, function.name):
                     continue
                 if use.kind != "load":
                     continue
-                call = _call_of(
-                    part.node, use.attributes[reference.attributes - 1] if reference.attributes else use.node
-                )
+                named = use.attributes[reference.attributes - 1] if reference.attributes else use.node
+                call = _call_of(part.node, named)
                 written = argument_of(call, function, occurrence.name) if call else None
-                if written is None or not _is_text(written):
+                if call is None or written is None:
                     return None
-                names.append(str(written.value))
-        return names
+                handed_on = None if _is_text(written) else self.calls_naming(part, written, seen | {function})
+                if handed_on is not None:
+                    found += handed_on
+                else:
+                    found.append((part.module, call, str(written.value) if _is_text(written) else None))
+        return found
 
     def imports(self) -> list[Problem]:
         found: list[Problem] = []
