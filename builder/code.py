@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from builder import arguments, trees, values
+from builder import arguments, plain, trees, values
 from builder.bindings import Outside, Variable
 from builder.environment import ENVIRON, Environ, outside_path
 from builder.objects import External, Function, Instance, Version
@@ -177,6 +177,13 @@ class Code(values.Frame):
                 return getattr(owner, node.attr)
             case Instance():
                 return self.field(node, owner)
+            case plain.Settings():
+                return self.setting(node, owner.variable, owner.attributes)
+            case Variable():
+                definition = self.facts.bindings.definition(owner)
+                listed = self.facts.listed.get(definition) if isinstance(definition, ast.ClassDef) else None
+                if listed is not None:
+                    return self.setting(node, owner, listed)
             case argparse.Namespace():
                 self.check_option(node, owner)
         return super().member(node, owner)
@@ -194,6 +201,14 @@ class Code(values.Frame):
         changes = isinstance(value, values.MUTABLE) and not self.facts.is_only_read_attribute(node.attr)
         if moves or changes or value is UNKNOWN:
             raise UnknownValueError(node, f"the option `{node.attr}` is set elsewhere")
+
+    def setting(self, node: ast.Attribute, owner: Variable, listed: dict[str, plain.Known]) -> Any:
+        """An attribute of a class that only lists settings, or of its instance."""
+        value, knobs = listed.get(node.attr, (UNKNOWN, ()))
+        if value is UNKNOWN or not self.facts.keeping.keeps(owner, node.attr):
+            raise UnknownValueError(node, f"the value of `.{node.attr}` is not known")
+        self.context.use(*knobs)
+        return value
 
     def field(self, node: ast.Attribute, owner: Instance) -> Any:
         """A field or property of a frozen dataclass."""
@@ -349,6 +364,9 @@ class Code(values.Frame):
         home = self.facts.program.modules[variable.module]
         outer = self.facts.evaluator(home, self.context)
         unknown = UnknownValueError(node, f"an instance of `{variable.name}` is not evaluated")
+        listed = self.facts.listed.get(definition) if isinstance(definition, ast.ClassDef) else None
+        if listed is not None and not positional and not named:
+            return plain.Settings(variable, listed)
         if (
             not isinstance(definition, ast.ClassDef)
             or not _is_frozen(definition, outer)

@@ -15,6 +15,7 @@ from builder.bindings import Outside, Variable
 from builder.configs import FunctionNode, root_of
 from builder.edits import Span
 from builder.facts import Facts
+from builder.flow import tells, variable_of
 from builder.options import Options
 from builder.rewrite import Rewrite
 from builder.scan import External, Module
@@ -66,6 +67,11 @@ class Expressions(Surgeon):
             if isinstance(node, (ast.Call, ast.Subscript, ast.Compare)):
                 self.rewrite.undecided[node] = error
             return False, None
+        if run.read and tells(node):
+            self.facts.note(variable_of(node, run.read), value, tuple(run.used), self.facts.place(self.module, node))
+        elif run.read and isinstance(node, ast.Compare):
+            for operand in (node.left, *node.comparators):
+                self.decide(operand)
         return bool(run.used), value
 
     def is_config(self, node: ast.expr) -> bool:
@@ -446,7 +452,8 @@ class Expressions(Surgeon):
 
     def foldable(self, node: ast.expr, parent: ast.AST | None) -> bool:
         """Replace a comparison or boolean operation that knobs decide by its value, else freeze what is inside."""
-        decided, value = self.decide(node)
+        is_target = isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load)
+        decided, value = (False, None) if is_target else self.decide(node)
         if decided and isinstance(value, values.PLAIN):
             self.literal(node, value, parent)
             return True

@@ -15,14 +15,14 @@ import copy
 import functools
 from typing import Any
 
-from builder import arguments, trees, values
+from builder import arguments, plain, trees, values
 from builder.bindings import Bindings, Variable
 from builder.code import Code
 from builder.configs import Configs, FunctionNode
 from builder.environment import Environ, Environment, Place, Write
 from builder.flow import Flow, variable_of
 from builder.knobs import Config
-from builder.objects import Constant, External, Function, Instance, Parsed, Version, argument_of, default_of
+from builder.objects import READERS, Constant, External, Function, Instance, Parsed, Version, argument_of, default_of
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
 from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
@@ -36,8 +36,6 @@ PASSING = (
     "torch.inference_mode",
     "torch.no_grad",
 )
-READERS = frozenset({"all", "any", "dict", "enumerate", "len", "list", "max", "min", "print", "repr", "set", "sorted"})
-READERS |= {"str", "sum", "tuple", "zip"}
 # Set wherever a program runs: taking them for unset would be a guess.
 SYSTEM = frozenset(
     {"HOME", "HOSTNAME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"}
@@ -74,6 +72,8 @@ class Facts:
         self.stored = _stored_attributes(program)
         self.sets_any_attribute = _sets_any_attribute(program)
         self.escaped: set[ast.expr] = set()  # calls that give options which code may change that nobody can follow
+        self.listed: dict[ast.ClassDef, dict[str, Constant]] = {}  # classes that only list settings
+        self.keeping = plain.Keeping(self)
         self.troubles: dict[ast.AST, UnknownValueError] = {}  # statements that no parser can be followed through
         self.rejected: dict[ast.AST, tuple[Module, RaisedError]] = {}
         self.resolved: dict[str, tuple[Any, tuple[str, ...], Place]] = {}  # variable -> what it became first
@@ -161,7 +161,7 @@ class Facts:
 
     def is_steady(self, variable: Variable, value: Any) -> bool:
         """Whether a value stays what it was when its module had run: it cannot change, or nothing changes it."""
-        steady = (Function, Instance, External, Environ, range, argparse.Namespace)
+        steady = (Function, Instance, plain.Settings, External, Environ, range, argparse.Namespace)
         if values.is_constant(value) or isinstance(value, steady):
             return True
         return self.stays_as_made(variable)
@@ -264,8 +264,9 @@ class Facts:
         if home.kind != "function":
             raise unknown
         known = self.local_constant(module, home, occurrence.name)
-        if known is None or (by_knobs and not known[1]):  # what no knob decides is the program's own affair
-            raise unknown
+        settings = known is not None and isinstance(known[0], plain.Settings)
+        if known is None or (by_knobs and not known[1] and not settings):
+            raise unknown  # what no knob decides is the program's own affair
         run.use(*known[1])
         return known[0]
 
@@ -288,7 +289,7 @@ class Facts:
 
     def is_lasting(self, value: Any) -> bool:
         """Whether a value cannot change, or is one whose changes are looked for where it is read."""
-        return values.is_constant(value) or isinstance(value, (Instance, argparse.Namespace))
+        return values.is_constant(value) or isinstance(value, (Instance, plain.Settings, argparse.Namespace))
 
     def function_in(self, module: Module, occurrence: Occurrence) -> Function | None:
         """The function of the recipe that a function's variable holds."""
@@ -517,6 +518,7 @@ class Facts:
             self.decisions,
             self.attempts,
             self.moments,
+            self.listed,
             self.rejected,
             self.resolved,
             self.troubles,

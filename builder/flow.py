@@ -11,7 +11,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Any
 
-from builder import trees, values
+from builder import plain, trees, values
 from builder.bindings import Variable
 from builder.code import Code
 from builder.environment import Place
@@ -83,7 +83,7 @@ class Flow(Code):
             if self.context.read and alone:
                 if not isinstance(value, values.MUTABLE) or isinstance(value, (list, dict)):
                     self.facts.moments[node] = (copy.deepcopy(value), tuple(self.context.used))
-                variable = variable_of(node, self.context.read)
+                variable = variable_of(node, self.context.read) if tells(node) else None
                 self.facts.note(variable, value, tuple(self.context.used), self.place(node))
         finally:
             self.context.used = {**outer, **self.context.used}
@@ -151,6 +151,8 @@ class Flow(Code):
                 self.variables[node.name] = Function(self, node)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self.variables.pop(node.name, None)
+                if isinstance(node, ast.ClassDef) and self.scope is self.module.scope:
+                    self.list_settings(node)
                 if self.scope is not self.module.scope:
                     self.variables[node.name] = UNKNOWN
             case ast.Import() | ast.ImportFrom():
@@ -170,6 +172,13 @@ class Flow(Code):
             case _:
                 self.forget(node)
         return True
+
+    def list_settings(self, node: ast.ClassDef) -> None:
+        """Remember what a class holds that only lists settings."""
+        code = Code(self.facts, self.module, {}, self.context)
+        listed = plain.attributes(node, plain.is_dataclass(node, code), code)
+        if listed is not None:
+            self.facts.listed[node] = listed
 
     def decide(self, node: ast.If) -> bool:
         """A branch: the one that is taken is straight code too."""
@@ -218,6 +227,7 @@ class Flow(Code):
     def attempt_assignment(self, node: ast.Try) -> bool:
         """`try: X = int(os.environ["X"])` with handlers: what runs in the end is straight code, the rest is dead."""
         chosen = node.body
+        before = len(self.context.read)
         try:
             self.statement(node.body[0])
         except UnknownValueError:
@@ -247,10 +257,16 @@ class Flow(Code):
             return True
         outer = self.deciding
         self.deciding = list(dict.fromkeys([*outer, *knobs]))
+        read = list(dict.fromkeys(self.context.read[before:]))
         try:
             return self.follow(chosen)
         finally:
             self.deciding = outer
+            made = node.body[0]
+            target = made.targets[0] if isinstance(made, ast.Assign) else getattr(made, "target", None)
+            if len(read) == 1 and isinstance(target, ast.Name):  # what the handler makes of it
+                used = tuple(knob for knob in self.knobs.get(target.id, ()) if knob not in outer)
+                self.facts.note(read[0], self.variables.get(target.id, UNKNOWN), used, self.place(made))
 
     def note(self, node: ast.stmt) -> None:
         """Remember what a statement that was evaluated whole has done."""
@@ -365,6 +381,16 @@ class Flow(Code):
         for name in vars(namespace):
             if everything or any(target not in known for target in self.facts.stored.get(name, ())):
                 setattr(namespace, name, UNKNOWN)
+
+
+def tells(node: ast.AST) -> bool:
+    """Whether what an expression gives is the value of the knob that it reads: `int(read("X"))`, `read("X") == "1"`,
+    not `int(read("X")) > 3`.
+    """
+    orders = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    if isinstance(node, ast.Compare):
+        return not any(isinstance(op, orders) for op in node.ops)
+    return isinstance(node, (ast.Call, ast.Subscript))
 
 
 def variable_of(node: ast.AST, reads: list[str]) -> str | None:

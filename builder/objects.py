@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 Constant = tuple[Any, tuple[str, ...]]  # a value, and the knobs that had a part in it
 HOLDERS = (tuple, *values.MUTABLE)  # values that may hold what can change
 
+# Builtins that only read what they are given.
+READERS = frozenset({"all", "any", "dict", "enumerate", "len", "list", "max", "min", "print", "repr", "set", "sorted"})
+READERS |= {"str", "sum", "tuple", "zip"}
+
 
 @dataclass(frozen=True)
 class External:

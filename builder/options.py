@@ -13,9 +13,9 @@ from typing import Any
 from builder.bindings import Variable
 from builder.configs import FunctionNode, Key
 from builder.environment import Place
-from builder.facts import READERS, Facts
+from builder.facts import Facts
 from builder.flow import Flow
-from builder.objects import Parsed
+from builder.objects import READERS, Parsed
 from builder.scan import Module
 from builder.scopes import Occurrence, Scope
 from builder.values import MUTABLE, UNKNOWN

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from builder import hints, main_block
+from builder import hints, main_block, trees
 from builder.availability import lacks
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
+from builder.environment import CHANGING, outside_path
 from builder.errors import Problem
 from builder.late import Late
 from builder.link import Linker, is_main_block
@@ -289,9 +290,39 @@ class Shaker:
                             self.kept.add(kept_part)
                     elif not acted:
                         early.add(top)
-            acted = acted or (part in self.kept and _is_action(part.node) and not is_main_block(part.node))
+            acted = acted or (part in self.kept and self.is_action(part) and not is_main_block(part.node))
         kept.parts = [part for part in self.linker.order if part in self.kept]
         return late
+
+    def is_action(self, part: Part) -> bool:
+        """Whether a top-level statement is there for what it does, not for what it binds: what is imported behind it
+        may see that, such as a variable of the environment or a setting of a library.
+        """
+        if _is_action(part.node):
+            return True
+        if not isinstance(part.node, (ast.Assign, ast.AnnAssign)):
+            return False
+        for node in trees.nodes(part.node):
+            if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+                return not self.is_own_container(part.module, node)
+        paths = (outside_path(self.bindings, part.module, o) for o in part.module.by_part.get(part.index, []))
+        return any(path.startswith("os.environ.") and path.rpartition(".")[2] in CHANGING for path in paths)
+
+    def is_own_container(self, module: Module, node: ast.Attribute | ast.Subscript) -> bool:
+        """Whether something is stored in a container that the recipe itself has made by a display."""
+        root: ast.AST = node
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        occurrence = module.by_node.get(root)
+        reference = self.bindings.of(module, occurrence) if occurrence else None
+        if reference is None or not isinstance(reference.meaning, Variable):
+            return False
+        match self.bindings.definition(reference.meaning):
+            case ast.Assign(value=value) | ast.AnnAssign(value=value):
+                return isinstance(value, (ast.Dict, ast.List, ast.DictComp, ast.ListComp))
+            case ast.ClassDef() | ast.FunctionDef():
+                return True
+        return False
 
     def check_order(self, parts: list[Part]) -> None:
         """Every name that a part needs while it runs must be bound by then: else the package itself imports in a

@@ -7,7 +7,7 @@
     strip-comments.txt  when it is there, comments are stripped
     contest.yaml      changes to the contest of builder_cases/contest.yaml
     not-run.txt       why the programs are not run
-    expected/         train.py, or error.txt; and warnings.txt, launch-command.txt where they matter
+    expected/         train.py, or error.txt; and warnings.txt, knobs.txt, launch-command.txt where they matter
 
 A case that builds is also run: the package, the artifact as `__main__` from an empty directory, and the artifact loaded
 by path under another name; all three must print the same. `python parity_tests/test_builder_cases.py [CASE ...]` writes
@@ -129,6 +129,11 @@ def run(arguments: list[str], directory: Path, variables: dict[str, str] | None 
     return done.stdout + failure
 
 
+def knobs(made: Build) -> str:
+    """The knobs of a build with values and origins, one a line."""
+    return "".join(f"{name} = {knob.value!r} ({knob.origin})\n" for name, knob in made.knobs.items())
+
+
 def expected(case: Path, name: str) -> str | None:
     path = case / "expected" / name
     return path.read_text(encoding="utf-8") if path.exists() else None
@@ -147,6 +152,8 @@ def test_case(name: str, tmp_path: Path) -> None:
     assert made.files["train.py"].decode() == expected(case, "train.py")
     if expected(case, "launch-command.txt") is not None:
         assert made.files["launch-command.txt"].decode() == expected(case, "launch-command.txt")
+    if expected(case, "knobs.txt") is not None:
+        assert knobs(made) == expected(case, "knobs.txt")
     assert "".join(f"{warning}\n" for warning in made.warnings) == (expected(case, "warnings.txt") or "")
     if (case / "not-run.txt").exists():
         return
@@ -174,6 +181,8 @@ def update(names: list[str]) -> None:
                 files["train.py"] = made.files["train.py"]
                 if (case / "build.yaml").exists():
                     files["launch-command.txt"] = made.files["launch-command.txt"]
+                if expected(case, "knobs.txt") is not None:
+                    files["knobs.txt"] = knobs(made).encode()
                 if made.warnings:
                     files["warnings.txt"] = "".join(f"{warning}\n" for warning in made.warnings).encode()
         shutil.rmtree(case / "expected", ignore_errors=True)
