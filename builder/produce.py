@@ -30,6 +30,7 @@ from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
 from builder.listing import all_knobs, unknown, warnings
 from builder.names import name_everything
+from builder.namespaces import written_out
 from builder.nesting import room_for_trees
 from builder.options import find as find_options
 from builder.scan import Program, scan
@@ -101,6 +102,9 @@ def _build(request: Request) -> Build:
     settings = _settings(request)
     given, problems = gather(settings, request.config, request.env_file, request.launch, list(request.sets))
     program = scan(settings)
+    texts = written_out(program)
+    if texts:
+        program = scan(settings, texts)
     try:
         return _flatten(settings, program, request, given, problems)
     except BuildError as error:

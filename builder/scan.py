@@ -151,9 +151,12 @@ class Program:
         return is_ours(self.settings, name)
 
 
-def scan(settings: Settings) -> Program:
-    """Read the entry and, over imports anywhere in the code, every module of the package."""
-    return _Scanner(settings).run()
+def scan(settings: Settings, texts: dict[str, str] | None = None) -> Program:
+    """Read the entry and, over imports anywhere in the code, every module of the package.
+
+    `texts` are those of modules in which something was written out (`namespaces`), by module.
+    """
+    return _Scanner(settings, texts or {}).run()
 
 
 def is_ours(settings: Settings, name: str) -> bool:
@@ -177,8 +180,9 @@ def locate(root: Path, name: str) -> Path | None:
 
 
 class _Scanner:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, texts: dict[str, str]) -> None:
         self.settings = settings
+        self.texts = texts
         self.root = settings.root
         self.top = settings.entry.split(".")[0] if "." in settings.entry else None
         self.modules: dict[str, Module] = {}
@@ -217,6 +221,7 @@ class _Scanner:
         assert path is not None
         name_shown = path.relative_to(self.root).as_posix()
         source = Source(f"{name_shown}/", "") if path.is_dir() else Source.read(path, name_shown)
+        source = source.rewritten(self.texts[name]) if name in self.texts else source
         tree = source.parse(self.settings.profile.machine.python)
         scope = scopes.analyze(source, tree)
         module = Module(name, source, tree, scope, path.is_dir() or path.name == "__init__.py", _future(tree))

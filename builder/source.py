@@ -89,6 +89,12 @@ class Source:
             raise refuse("BLD001", name, 1, f"cannot be decoded: {error}", "save the file as UTF-8") from error
         return cls(name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
+    def rewritten(self, text: str) -> Source:
+        """The same file with another text of as many lines."""
+        source = Source(self.name, text)
+        source.sha256 = self.sha256
+        return source
+
     def parse(self, target: str) -> ast.Module:
         """The syntax tree; a syntax error is a build error with its line. `target` is the contest's Python."""
         if "\0" in self.text:
