@@ -4,6 +4,7 @@ The phases, each a module, in the order in which data moves:
 
     settings   build.yaml -> what to build
     scan       every module that the entry can reach, in parts (top-level statements); scopes: who binds which name
+    namespaces names read as a dictionary at import time, written out where they are known
     given      what a user gives to knobs: files, launch string, --set
     knobs      the config class and the given values -> one value and origin per knob
     bindings   what a name stands for, imports between modules looked through   (availability: imports that may fail)
@@ -14,9 +15,9 @@ The phases, each a module, in the order in which data moves:
     late       modules that run only where a function or a block imports them, and so must not run before
     link       the order in which Python would run the parts, and what each refers to
     shake      the parts that hooks, the `__main__` block and side effects reach   (effects, hints)
-    forbid     what kept code may not do   (reflection, versions)
+    forbid     what kept code may not do   (reflection, frames, versions)
     names      final names, decided last   (shown: whose name a program can see)
-    fields     annotations of dataclass fields, which may not be strings
+    fields     annotations of dataclass fields, which may not be strings   (class_modules: classes say their module)
     emit       the text, printed from source under edits   (edits, strings)
     strip      the text without comments, where that is asked for   (licences)
     verify     the proof: the text parsed again and compared with the sources under the same decisions
@@ -33,7 +34,10 @@ What a recipe must keep to, and is refused with file and line where it does not 
 - An import that may fail is not passed over; one of a package that the machine lacks fails, and is caught or refused.
 - Reads of the environment and of the command line are decided by settings, the launcher's own variables aside.
 - No code from strings, no `__file__`, no `globals()`, `vars()` or `sys.modules`; no `__module__`, frames' names and
-  files, which in one file are others.
+  files, which in one file are others. What is known stays: `"name" in globals()` at import time, instances of a class
+  of the recipe among `vars().values()` there, a frame's local that no variable of a module is called, whether two
+  places in the code are one, `type(value).__module__` in programs that make classes by class statements alone and look
+  none up.
 - Modules that run late do not import each other in a circle.
 - Under `if __name__ == "__main__":` stands nothing that the hooks need.
 - Types of dataclass fields are not read as values where they are strings.

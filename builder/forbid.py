@@ -10,6 +10,7 @@ from typing import TypeGuard
 from builder import trees
 from builder.availability import Availability, is_caught, is_standard, lacks, missed
 from builder.bindings import Bindings, Outside, Variable
+from builder.class_modules import ClassModules
 from builder.errors import Problem
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
 from builder.objects import argument_of
@@ -114,11 +115,17 @@ HARMLESS = (
 
 
 def forbidden(
-    linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, parts: list[Part]
+    linker: Linker,
+    shaker: Shaker,
+    bindings: Bindings,
+    settings: Settings,
+    classes: ClassModules,
+    lined: dict[Part, None],
 ) -> list[Problem]:
-    """Every problem of kept code, in order."""
+    """Every problem of kept code, in order. `lined` gathers the parts whose lines must keep their distances."""
+    parts = classes.parts
     modules = dict.fromkeys(part.module for part in parts)
-    mirrors = {module: Reflection(linker, bindings, module) for module in modules}
+    mirrors = {module: Reflection(bindings, module, classes, lined) for module in modules}
     return [
         problem
         for part in parts

@@ -4,7 +4,7 @@
     [v for v in vars().values()          ->   [v for v in (first, second)
      if isinstance(v, Element)]                if isinstance(v, Element)]
 
-Listed are the names that are bound before that line, in the order in which they were bound first, without those that are
+Listed are the names bound before that line, in the order in which they were bound first, without those that are
 certainly no instance of that class of the recipe. Where one of them may be unbound, or its place in the order is not
 known, nothing is written, and the read is refused (forbid, reflection).
 """
@@ -16,15 +16,25 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from builder import trees
-from builder.bindings import Bindings, InPackage, Outside, Variable
+from builder.bindings import Bindings, Outside, Variable
 from builder.link import Linker, is_main_block
 from builder.rewrite import Rewrite
-from builder.scan import Member, Module, Part, Program, locate
+from builder.scan import InPackage, Member, Module, Part, Program, locate
 from builder.scopes import STRAIGHT, Occurrence
 
 READERS = ("globals", "locals", "vars")
 BINDING = ("store", "definition", "import", "delete")
-LITERALS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+LITERALS = (
+    ast.Constant,
+    ast.JoinedStr,
+    ast.List,
+    ast.Tuple,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+)
 
 
 class UnsureError(Exception):
@@ -169,7 +179,7 @@ class _Namespaces:
     # What may be an instance
 
     def listed(self, module: Module, index: int) -> Iterator[str]:
-        """The names bound before a part that may be instances of a class of the recipe, in order. Raises UnsureError."""
+        """The names bound before a part that may be instances of a recipe's class, in order. Raises UnsureError."""
         if self.bindings.computed:
             raise UnsureError
         seen: set[str] = set()
@@ -231,15 +241,17 @@ class _Namespaces:
             assert isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
             return not (definition.decorator_list or getattr(definition, "keywords", []))
         match module.parts[occurrence.part].node:
-            case ast.Assign(targets=[ast.Name() as target], value=value) | ast.AnnAssign(
-                target=ast.Name() as target, value=value
+            case (
+                ast.Assign(targets=[ast.Name() as target], value=value)
+                | ast.AnnAssign(target=ast.Name() as target, value=value)
             ):
                 return target is occurrence.node and (value is None or isinstance(value, LITERALS))
         return False
 
     def is_plain_class(self, module: Module, node: ast.expr) -> bool:
-        """Whether a name is a class of the recipe of which nothing is an instance but what it or a subclass made: it has
-        no metaclass but ABC's, is none, and nothing is registered with such classes.
+        """Whether a name is a class of the recipe of which nothing is an instance but what it or a subclass made.
+
+        It has no metaclass but ABC's, is none, and nothing is registered with such classes.
         """
         occurrence = module.by_node.get(node)
         reference = self.bindings.of(module, occurrence) if occurrence else None

@@ -15,6 +15,7 @@ from typing import Any
 from builder import __version__
 from builder.availability import missed_imports, replace_failing, write_failing
 from builder.bindings import Bindings, Variable
+from builder.class_modules import ClassModules
 from builder.configs import Configs
 from builder.emit import Output, emit
 from builder.environment import Environment, find_writes
@@ -22,6 +23,7 @@ from builder.errors import BuildError, Problem
 from builder.facts import Facts
 from builder.fields import write_fields
 from builder.forbid import available, forbidden
+from builder.frames import hold_lines
 from builder.freeze import freeze
 from builder.given import Given, gather, option_words, variables
 from builder.knobs import Config, Knob, resolve
@@ -33,7 +35,7 @@ from builder.names import name_everything
 from builder.namespaces import written_out
 from builder.nesting import room_for_trees
 from builder.options import find as find_options
-from builder.scan import Program, scan
+from builder.scan import Part, Program, scan
 from builder.settings import Settings, read_settings, settings_of
 from builder.shake import Kept, Shaker
 from builder.strip import strip
@@ -128,7 +130,8 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     linker = Linker(program, bindings, rewrites)
     shaker = Shaker(program, bindings, linker, late)
     kept = shaker.run()
-    _check_kept(program, linker, shaker, bindings, kept)
+    classes, lined = ClassModules(linker, bindings, shaker.effects, kept.parts), dict[Part, None]()
+    _check_kept(program, shaker, bindings, kept, classes, lined)
     problems = unknown(facts, given)
     if problems:
         raise BuildError(problems)
@@ -137,8 +140,10 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     others = {name: knob.value for name, knob in knobs.items() if knob.kind != "config"}
     counted = kernels(settings, config, others, bindings, kept)
     written = write_fields(bindings, linker, shaker, kept, rewrites)
+    classes.write(program.entry)
     shown = _facts(program, knobs, request.config, command, kept)
     output = emit(program, kept, names, rewrites, shaker, shown, written)
+    hold_lines(output, lined)
     commented = len(output.text.encode())
     if request.strip_comments:
         output = strip(output)
@@ -205,11 +210,18 @@ def _constant(facts: Facts, given: Given, name: str, variable: Variable) -> Any:
         raise settings.refuse("constants", message, f"give it: --set {name}=VALUE") from error
 
 
-def _check_kept(program: Program, linker: Linker, shaker: Shaker, bindings: Bindings, kept: Kept) -> None:
+def _check_kept(
+    program: Program,
+    shaker: Shaker,
+    bindings: Bindings,
+    kept: Kept,
+    classes: ClassModules,
+    lined: dict[Part, None],
+) -> None:
     """Raise BuildError for all that kept code does and may not do, imports that the machine lacks included."""
-    settings = program.settings
+    settings, linker = program.settings, shaker.linker
     problems: list[Problem] = (
-        program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, kept.parts)
+        program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, classes, lined)
     )
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
         if found in kept.typing:

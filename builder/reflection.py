@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 from builder import trees
 from builder.bindings import Bindings
+from builder.class_modules import ClassModules
 from builder.errors import Problem
-from builder.link import ATTRIBUTE_CALLS, Linker
+from builder.frames import Frames
+from builder.link import ATTRIBUTE_CALLS
 from builder.scan import Module, Part
 from builder.scopes import NAMESPACE_READERS, Occurrence
 
@@ -39,7 +41,10 @@ WORDS = (*ATTRIBUTES, *NAMESPACE_READERS, *ATTRIBUTE_CALLS)
 class Reflection:
     """Looks at the parts of one module at a time, and only where the text has a word that matters."""
 
-    def __init__(self, linker: Linker, bindings: Bindings, module: Module) -> None:
+    def __init__(self, bindings: Bindings, module: Module, classes: ClassModules, lined: dict[Part, None]) -> None:
+        linker = classes.linker
+        self.classes = classes
+        self.frames = Frames(linker, bindings, module, lined)
         self.linker = linker
         self.bindings = bindings
         self.module = module
@@ -64,6 +69,13 @@ class Reflection:
             if not isinstance(node, (ast.Attribute, ast.Call, ast.Constant)) or rewrite.is_dead(source.start(node)):
                 continue
             match node:
+                case ast.Attribute(attr="__module__", ctx=ast.Load(), value=owner) if (
+                    node not in harmless and self.classes.is_class_of(self.module, owner)
+                ):
+                    obstacle = self.classes.obstacle()
+                    if obstacle:
+                        message = f"`{ast.unparse(node)}` is the artifact's name for every class, and {obstacle}"
+                        yield self.module.problem(source.start(node), "BLD023", message, ATTRIBUTES["__module__"][2])
                 case ast.Attribute(attr=name, ctx=ast.Load()) if name in ATTRIBUTES and node not in harmless:
                     code, message, remedy = ATTRIBUTES[name]
                     yield self.module.problem(source.start(node), code, f"`{ast.unparse(node)}` {message}", remedy)
@@ -81,6 +93,9 @@ class Reflection:
         """Strings that are names of loggers or files to write; `__module__` compared with a name from elsewhere."""
         found: set[ast.AST] = set()
         for node in trees.nodes(part):
+            read = self.frames.harmless(node)
+            if read is not None:
+                found.add(read)
             match node:
                 case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Constant() as text, *_]) if (
                     name in LOGGERS

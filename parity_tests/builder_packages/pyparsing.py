@@ -4,6 +4,10 @@ import pyparsing as pp
 from pyparsing import pyparsing_common as common
 
 
+def raising(tokens: pp.ParseResults) -> None:
+    raise ValueError(f"no {tokens[0]}")
+
+
 def main() -> None:
     pp.ParserElement.enable_packrat()
     integer = pp.Word(pp.nums).set_parse_action(lambda toks: int(toks[0]))
@@ -44,6 +48,21 @@ def main() -> None:
     print(results[0], [test for test, _ in results[1]])
     print(pp.Dict(pp.Group(variable + pp.Suppress("=") + integer)[...]).parse_string("a=1 b=2").as_dict())
     print(pp.match_previous_literal(integer), pp.python_style_comment.parse_string("# x"), pp.unicode.Greek.alphas[:3])
+    for action in (lambda: "none", lambda t: t[0] * 2, lambda at, t: (at, t[0]), lambda s, at, t: (s, at, t[0])):
+        print((pp.Literal(".") + pp.Word(pp.nums).add_parse_action(action)).parse_string(". 12").as_list())
+    print(pp.Word(pp.nums).add_parse_action(raising).run_tests("12", print_results=False)[1][0][1])
+    pp.Word(pp.nums).add_parse_action(raising).run_tests("12")
+    try:
+        (pp.Word(pp.alphas)[1, ...] + pp.Word(pp.nums)("n").add_parse_action(raising)).parse_string("ab 12")
+    except ValueError as error:
+        print(pp.ParseException.explain_exception(error))
+    try:
+        (pp.Word(pp.nums) + pp.Group(pp.Literal("+") + value)).parse_string("1 + ;")
+    except pp.ParseException as error:
+        print(error.explain(depth=20))
+    pp.ParserElement.set_default_whitespace_chars(" ")
+    print(pp.line_end.whiteChars, pp.rest_of_line.parse_string(" x\ny").as_list(), pp.quoted_string.whiteChars)
+    print(type(integer).__module__, pp.ParseException.__qualname__)
     print(pp.testing.with_line_numbers("a\nb"))
     print(pp.srange("[a-fA-F]"), pp.col(3, "ab\ncd"), pp.line(3, "ab\ncd"), pp.__version__)
 
