@@ -97,7 +97,7 @@ class Frames:
         return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
     def is_near(self, entry: ast.Name, distance: int | None) -> bool:
-        """Whether an entry is always `traceback.extract_stack()[-1]`, and the line at that distance below is in the same
+        """Whether an entry is always `traceback.extract_stack()[-1]`, and the line at that distance below in the same
         statement of the module; its lines must then keep their distances.
         """
         for value, part in self.values(entry) or []:
@@ -112,8 +112,8 @@ class Frames:
         return True
 
     def entry(self, node: ast.expr, attribute: str, index: int) -> ast.Name | None:
-        """The variable with an entry of `traceback.extract_stack()` and the like, of which an expression is the path, or
-        the line.
+        """The variable with an entry of `traceback.extract_stack()` and the like, of which an expression is the path
+        or the line.
         """
         match node:
             case ast.Attribute(value=ast.Name() as entry, attr=name) if name == attribute:
