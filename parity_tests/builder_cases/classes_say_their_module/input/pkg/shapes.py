@@ -50,4 +50,4 @@ def describe(value: object) -> str:
 
 
 def explain(value: object) -> str:
-    return f"{type(value).__module__} {isinstance(value, (type, str))} {type(value).__doc__}"
+    return f"{type(value).__module__} {isinstance(value, (type, str))} {'docstring' in (type(value).__doc__ or '')}"
