@@ -6,6 +6,7 @@ Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 Built by submission-parity: every knob is frozen to the values; manifest.json lists them.
 """
 
+import copy
 from dataclasses import dataclass
 
 
@@ -90,7 +91,7 @@ def main():
     if changed.limit:
         print("limited")
     print("other")
-    vars(handed).update(depth=0)
+    copy.copy(handed)  # code that is not the program's may do anything with it
     if handed.depth:
         print("deep")
     if Derived().rate:

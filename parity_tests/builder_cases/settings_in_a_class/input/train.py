@@ -1,5 +1,6 @@
 """Settings that are attributes of a class: what they decide is folded, where nothing can set them anew."""
 
+import copy
 import os
 from dataclasses import dataclass
 
@@ -89,7 +90,7 @@ def main():
         print("limited")
     if changed.other:
         print("other")
-    vars(handed).update(depth=0)
+    copy.copy(handed)  # code that is not the program's may do anything with it
     if handed.depth:
         print("deep")
     if Derived().rate:
