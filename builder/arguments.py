@@ -34,6 +34,19 @@ NAMES = frozenset(
 )
 
 
+def _of_plain_text(function: Callable[[str], str]) -> Callable[[str], str]:
+    def convert(text: str) -> str:
+        if not text.isascii():
+            raise CommandLineError(f"what {function} gives for {text!r} depends on the version of Python")
+        return function(text)
+
+    return convert
+
+
+# Methods of `str` as types of options.
+CASES = {name: _of_plain_text(getattr(str, name)) for name in ("lower", "upper", "strip")}
+
+
 class CommandLineError(Exception):
     """The given words are refused by the program's own parser."""
 
@@ -58,6 +71,7 @@ class Option:
     dest: str
     value: Any
     given: bool
+    action: argparse.Action
 
 
 def make(named: dict[str, Any]) -> Parser:
@@ -71,18 +85,22 @@ def parse(parser: argparse.ArgumentParser, words: list[str], known_only: bool) -
     namespace = result[0] if known_only else result
     given = _given(parser, words)
     options = []
-    for action in _actions(parser):
+    for action in _actions(parser, namespace):
         if not isinstance(action, argparse._HelpAction) and action.dest in namespace:
-            options.append(Option(_name(action), action.dest, getattr(namespace, action.dest), action.dest in given))
+            options.append(
+                Option(_name(action), action.dest, getattr(namespace, action.dest), action.dest in given, action)
+            )
     return result, options
 
 
-def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def _actions(parser: argparse.ArgumentParser, namespace: argparse.Namespace) -> list[argparse.Action]:
+    """The parser's actions, those of a command only where it is the one that was chosen, or which one is not kept."""
     found: dict[str, argparse.Action] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                found.update({one.dest: one for one in _actions(inner)})
+            chosen = getattr(namespace, action.dest, None)
+            for inner in [action.choices[chosen]] if chosen in action.choices else action.choices.values():
+                found.update({one.dest: one for one in _actions(inner, namespace)})
         if action.dest != argparse.SUPPRESS:
             found.setdefault(action.dest, action)
     return list(found.values())

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from builder import places
 from builder.diff import as_text, diff
-from builder.errors import BuildError
+from builder.errors import BuildError, refuse
 from builder.files import write_directory
 from builder.produce import Build, Request, build
 from builder.trace import Tracer
@@ -181,6 +181,9 @@ def produce_command(
         print(f"{check} is what the sources build.")
         return
     output = output or Path("build/artifact")
+    if entry is not None and entry.resolve().parent == output.resolve():
+        message, remedy = f"the output directory is the one of {entry.name}, the program itself", "name another one"
+        raise refuse("BLD002", output.resolve().name, 0, message, remedy)
     write_directory(output, made.files)
     _show(made, output)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from builder.facts import Facts
 
 MACHINE = "the contest's machine"
+ADDING = ("add_argument", "add_argument_group", "add_parser", "add_subparsers")  # to a parser of the command line
 
 
 class Code(values.Frame):
@@ -313,9 +314,9 @@ class Code(values.Frame):
         path = self.path(node.func)
         if path == "argparse.ArgumentParser":
             return self.make_parser(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in ("add_argument", "add_argument_group"):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ADDING:
             owner = self.evaluate(node.func.value)
-            if isinstance(owner, argparse._ActionsContainer):
+            if isinstance(owner, values.PARSERS):
                 return self.add_to_parser(node, owner)
         return super()._call(node)
 
@@ -419,13 +420,17 @@ class Code(values.Frame):
                 named[keyword.arg] = self.evaluate(keyword.value)
         return self._compute(node, arguments.make, named)
 
-    def add_to_parser(self, node: ast.Call, owner: argparse._ActionsContainer) -> Any:
-        """`parser.add_argument(...)`: its value is None to all that follows."""
+    def add_to_parser(self, node: ast.Call, owner: Any) -> Any:
+        """`parser.add_argument(...)`, whose value is None to all that follows, or what makes a group or a parser of a
+        command.
+        """
         if not self.context.owns(owner):
             raise UnknownValueError(node, "this changes a value that others see")
         self.context.change(owner)
         assert isinstance(node.func, ast.Attribute)
         if node.func.attr == "add_argument_group":
+            if any(keyword.arg not in arguments.FOR_PEOPLE for keyword in node.keywords):
+                raise UnknownValueError(node, "a group with such arguments is not evaluated")
             return self._compute(node, owner.add_argument_group)
         before = dict(self.context.used)
         self.context.used.clear()
@@ -435,21 +440,45 @@ class Code(values.Frame):
             if keyword.arg is None:
                 named.update(self.evaluate(keyword.value))
             elif keyword.arg not in arguments.FOR_PEOPLE:
-                named[keyword.arg] = self.evaluate(keyword.value)
+                named[keyword.arg] = self.converter(keyword) or self.evaluate(keyword.value)
         knobs = tuple(self.context.used)
         self.context.used = {**before, **self.context.used}
+        if node.func.attr in ("add_parser", "add_subparsers"):
+            return self.add_commands(node, owner, words, named)
         kind = named.get("type")
         if isinstance(kind, Function):
             named["type"] = arguments.converter(kind, RaisedError)
-        elif kind is not None and kind not in (int, float, str, bool):
+        elif kind is not None and kind not in (int, float, str, bool, *arguments.CASES.values()):
             raise UnknownValueError(node, "an option of this type is not evaluated")
         if isinstance(named.get("action"), type) and named["action"] is not argparse.BooleanOptionalAction:
             raise UnknownValueError(node, "an option with an action of its own is not evaluated")
         action = self._compute(node, owner.add_argument, *words, **named)
-        name = arguments._name(action)
-        self.facts.option_places[name] = self.facts.place(self.module, node)
-        self.facts.option_uses[name] = knobs
+        self.facts.action_places[action] = self.facts.place(self.module, node), knobs
         return None
+
+    def converter(self, keyword: ast.keyword) -> Callable[[str], str] | None:
+        """`type=str.lower` and the like; None for anything else."""
+        match keyword:
+            case ast.keyword(arg="type", value=ast.Attribute(value=ast.Name(id="str") as name, attr=case)):
+                occurrence = self.module.by_node.get(name)
+                if occurrence is not None and self.facts.bindings.is_builtin(self.module, occurrence):
+                    return arguments.CASES.get(case)
+        return None
+
+    def add_commands(self, node: ast.Call, owner: Any, words: list[Any], named: dict[str, Any]) -> Any:
+        """`parser.add_subparsers(...)`, and `.add_parser(...)` of what that gives."""
+        assert isinstance(node.func, ast.Attribute)
+        adds = node.func.attr == "add_parser"
+        if adds is not isinstance(owner, argparse._SubParsersAction) or not set(named) <= {
+            "dest",
+            "required",
+            "aliases",
+        }:
+            raise UnknownValueError(node, "a parser of commands with such arguments is not evaluated")
+        made = self._compute(node, getattr(owner, node.func.attr), *words, **named)
+        if not adds:
+            self.facts.action_places[made] = self.facts.place(self.module, node), ()
+        return made
 
     def command_line(
         self, node: ast.Call, function: Callable[..., Any], positional: list[Any], named: dict[str, Any]
@@ -470,6 +499,8 @@ class Code(values.Frame):
             raise RaisedError(node, "SystemExit", f"the program's own parser says: {error}", SystemExit) from error
         for option in options:
             self.facts.options[option.name] = option
+            place, knobs = self.facts.action_places[option.action]
+            self.facts.option_places[option.name], self.facts.option_uses[option.name] = place, knobs
         if name == "parse_known_args":
             result = (self.context.own(result[0]), self.context.own(result[1]))
         return self.context.own(result)

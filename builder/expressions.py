@@ -16,6 +16,7 @@ from builder.configs import FunctionNode, root_of
 from builder.edits import Span
 from builder.facts import Facts
 from builder.flow import tells, variable_of
+from builder.objects import Function
 from builder.options import Options
 from builder.rewrite import Rewrite
 from builder.scan import External, Module
@@ -249,6 +250,10 @@ class Expressions(Surgeon):
         fields = []
         for name, value in options.parsed.first.items():
             text = strings.literal(value)
+            if isinstance(value, Function):
+                message = f"the option `{name}` holds a function, and no text of the artifact can choose it"
+                self.problem(node, "BLD032", message, "keep its name in the option, and choose with `if` or a table")
+                return
             if text is None or not name.isidentifier() or keyword.iskeyword(name):
                 self.problem(
                     node, "BLD032", f"the option `{name}` = {value!r} cannot be written", "give it a plain value"

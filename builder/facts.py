@@ -62,6 +62,7 @@ class Facts:
         self.environment = environment
         self.constants = constants  # module constants that the settings name, with given values
         self.options: dict[str, arguments.Option] = {}
+        self.action_places: dict[argparse.Action, tuple[Place, tuple[str, ...]]] = {}  # with the default's knobs
         self.option_places: dict[str, Place] = {}
         self.option_uses: dict[str, tuple[str, ...]] = {}  # option -> knobs that its default follows
         self.parsed: dict[int, Parsed] = {}  # by identity of the namespace

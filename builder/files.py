@@ -17,9 +17,9 @@ TAKEN = (errno.EEXIST, errno.ENOTEMPTY)  # what renaming a directory to one that
 def write_directory(directory: Path, files: dict[str, bytes]) -> None:
     """Write `files` as the whole content of `directory`, by renaming a finished sibling into its place.
 
-    A directory that holds anything else is refused, for its other files would be lost. Of several builds that write
-    into one directory at once, the last one stands, whole. Where a build is killed, the directory is the old one, the
-    new one, or (between two renames) still beside its place as `.NAME.*.old`.
+    A directory that holds anything but an artifact is refused, for its files would be lost. Of several builds that
+    write into one directory at once, the last one stands, whole. Where a build is killed, the directory is the old one,
+    the new one, or (between two renames) still beside its place as `.NAME.*.old`.
     """
     directory = (Path.cwd() / directory).resolve()  # of a link, where it leads
     _check(directory, directory.name)
@@ -68,15 +68,18 @@ def _swap(room: Path, directory: Path, old: Path) -> bool:
 def _check(directory: Path, name: str) -> None:
     """Refuse a directory that an earlier build did not make."""
     try:
-        foreign = sorted(path.name for path in directory.iterdir() if path.name not in NAMES)
+        present = sorted(path.name for path in directory.iterdir())
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise _refused(name, "is a file") from None
     except OSError as error:
         raise _unwritable(directory, error) from error
+    foreign = [found for found in present if found not in NAMES]
     if foreign:
         raise _refused(name, f"holds {foreign[0]!r}")
+    if present and len(present) < len(NAMES):  # somebody's own train.py
+        raise _refused(name, f"holds {present[0]!r}, which no build made")
 
 
 def _refused(name: str, what: str) -> BuildError:

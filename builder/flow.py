@@ -158,6 +158,9 @@ class Flow(Code):
             case ast.Import() | ast.ImportFrom():
                 for alias in node.names:
                     self.variables.pop(alias.asname or alias.name.split(".")[0], None)
+            case ast.Raise(exc=ast.expr() as exception) if self.deciding and self.scope is self.module.scope:
+                self.facts.rejected[node] = (self.module, self.refusal(node, exception))
+                return False
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 self.forget(node)
                 return False
@@ -172,6 +175,13 @@ class Flow(Code):
             case _:
                 self.forget(node)
         return True
+
+    def refusal(self, node: ast.Raise, exception: ast.expr) -> RaisedError:
+        """What a `raise` that knobs lead to says."""
+        try:
+            return self.raised(node, exception)
+        except (UnknownValueError, RaisedError):
+            return RaisedError(node, ast.unparse(exception), "")
 
     def list_settings(self, node: ast.ClassDef) -> None:
         """Remember what a class holds that only lists settings."""
@@ -213,7 +223,8 @@ class Flow(Code):
         except UnknownValueError as error:
             inside = list(trees.nodes(node))
             asks = any(isinstance(child, ast.Attribute) and child.attr.startswith("parse_") for child in inside)
-            if not asks and any(isinstance(child, ast.Name) and child.id in self.parsers for child in inside):
+            names = [child.id for child in inside if isinstance(child, ast.Name) and child.id in self.parsers]
+            if not asks and any(self.variables.get(name) is not UNKNOWN for name in names):  # the first one tells why
                 self.facts.troubles[node] = error
             self.forget(node)
             return
@@ -275,7 +286,7 @@ class Flow(Code):
         for child in trees.nodes(node):
             if isinstance(child, ast.Name):
                 value = self.variables.get(child.id)
-                if isinstance(value, argparse._ActionsContainer):
+                if isinstance(value, values.PARSERS):
                     self.parsers.add(child.id)
                 if isinstance(child.ctx, ast.Store):
                     self.knobs[child.id] = knobs
@@ -350,7 +361,7 @@ class Flow(Code):
                 shared = [name for name in shared if not self.facts.stays_as_made(Variable(self.module.name, name))]
             touched += [holders[name] for name in shared]
         reached = {id(inner) for value in touched for inner in reachable(value)}
-        parsers = any(isinstance(value, argparse._ActionsContainer) for value in touched)
+        parsers = any(isinstance(value, values.PARSERS) for value in touched)
         for value in touched:
             if isinstance(value, argparse.Namespace):
                 self.forget_options(node, value)
@@ -358,7 +369,7 @@ class Flow(Code):
             if isinstance(value, argparse.Namespace):
                 continue
             if any(id(inner) in reached for inner in reachable(value)) or (
-                parsers and isinstance(value, argparse._ActionsContainer)
+                parsers and isinstance(value, values.PARSERS)
             ):
                 self.variables[name] = UNKNOWN
 

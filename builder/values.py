@@ -251,7 +251,8 @@ CHANGING: dict[type, frozenset[str]] = {
     argparse._ArgumentGroup: frozenset({"add_argument", "add_argument_group", "add_mutually_exclusive_group"}),
     argparse.Action: frozenset(),
 }
-MUTABLE = (dict, list, set, argparse.ArgumentParser, argparse._ArgumentGroup, argparse.Namespace)
+PARSERS = (argparse.ArgumentParser, argparse._ArgumentGroup, argparse._SubParsersAction)
+MUTABLE = (dict, list, set, *PARSERS, argparse.Namespace)
 METHODS: dict[type, str] = {
     ast.Attribute: "_attribute",
     ast.BinOp: "_bin_op",
@@ -601,7 +602,7 @@ class Evaluator:
         if function is None:
             return self.call(node, arguments, named)
         self._check_arguments(node, function, arguments, named)
-        if isinstance(getattr(function, "__self__", None), argparse._ActionsContainer):
+        if isinstance(getattr(function, "__self__", None), PARSERS):
             return self.command_line(node, function, arguments, named)
         return self._compute(node, function, *arguments, **named)
 
@@ -639,7 +640,7 @@ class Evaluator:
         """Sets have no order, sorts no unknown one; texts of objects are not the same everywhere."""
         ordered = (len, sorted, min, max, bool, set, frozenset, any, all)
         owner = getattr(function, "__self__", None)
-        if not isinstance(owner, (set, frozenset, argparse.ArgumentParser, argparse._ArgumentGroup)) and (
+        if not isinstance(owner, (set, frozenset, *PARSERS)) and (
             function not in ordered and any(isinstance(value, (set, frozenset)) for value in arguments)
         ):
             raise UnknownValueError(node, "the order of a set is not known")

@@ -171,3 +171,30 @@ def test_a_report_that_cannot_be_printed_is_told(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == "builder: standard output: No space left on device\n"
     assert set(read(tmp_path / "a")) == set(NAMES)
+
+
+def test_somebodys_own_program_is_not_written_over(tmp_path: Path) -> None:
+    """A script that lies alone in its directory, as hand-kept ones do; the control is what a build made."""
+    (tmp_path / "train.py").write_text("print(1)\n", encoding="utf-8")
+    with pytest.raises(BuildError, match=r"holds 'train\.py', which no build made"):
+        write_directory(tmp_path, content("new"))
+    assert read(tmp_path) == {"train.py": b"print(1)\n"}
+    write_directory(tmp_path / "artifact", content("old"))
+    write_directory(tmp_path / "artifact", content("new"))
+    assert read(tmp_path / "artifact") == content("new")
+
+
+def test_an_artifact_is_not_written_over_the_program_it_is_built_from(tmp_path: Path) -> None:
+    write_directory(tmp_path, content("old"))
+    (tmp_path / "train.py").write_text("def load_for_eval(checkpoint_path, device):\n    return 1\n", encoding="utf-8")
+    launch = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
+    before = read(tmp_path)
+    command = [sys.executable, "-m", "builder", "produce", "--entry", str(tmp_path / "train.py"), "--launch", launch]
+    made = {}
+    for output in (tmp_path, tmp_path / "elsewhere"):
+        done = subprocess.run([*command, "-o", str(output)], cwd=ROOT, capture_output=True, text=True, check=False)
+        made[output] = done.returncode, done.stderr
+    assert made[tmp_path][0] == 2
+    assert "is the one of train.py, the program itself" in made[tmp_path][1]
+    assert made[tmp_path / "elsewhere"] == (0, "")
+    assert {name: before[name] for name in NAMES} == {name: (tmp_path / name).read_bytes() for name in NAMES}
