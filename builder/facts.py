@@ -440,7 +440,19 @@ class Facts:
         run.read.append(name)
         if not writes or (value is not None and all(write.keeps for write in writes)):
             return value
+        if len(writes) == 1 and self.is_before(node, writes[0]):
+            return value
         return self.written(module, node, name, writes)
+
+    def is_before(self, node: ast.AST, write: Write) -> bool:
+        """Whether a read stands in what the only write of its variable sets it to: `environ["X"] = environ.get("X", 1)`
+        in a module's straight code.
+        """
+        statement = write.module.parts[write.occurrence.part].node
+        direct = isinstance(statement, (ast.Assign, ast.Expr)) and write.occurrence.scope is write.module.scope
+        inside = list(trees.nodes(write.value))
+        at_once = not any(isinstance(child, ast.Lambda) for child in inside)
+        return direct and at_once and any(child is node for child in inside)
 
     def written(self, module: Module, node: ast.AST, name: str, writes: list[Write]) -> str:
         """The value of a variable that the program itself sets, once, in a module's straight code before the read."""

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 from typing import Any
 
 from builder.arguments import Option
+from builder.environment import outside_path
 from builder.errors import Problem
 from builder.facts import Facts
 from builder.given import LAUNCH, Given, Value
 from builder.knobs import Knob, check_names, reads_environment
+from builder.link import Linker
+from builder.scan import Part
+
+STARTING = re.compile(  # what starts other programs
+    r"os\.(exec\w+|popen|posix_spawnp?|spawn\w+|system)|subprocess\.(Popen|run|(check_)?call|check_output|get\w*output)"
+)
 
 
 def all_knobs(facts: Facts, given: Given) -> dict[str, Knob]:
@@ -131,6 +139,23 @@ def warnings(facts: Facts, given: Given) -> list[str]:
             followed = ", ".join(f"`{other}`" for other in used)
             found.append(f"{file}:{line}: option `{name}` is not given and follows {followed}: {option.value!r}")
     return found
+
+
+def not_handed_on(facts: Facts, given: Given, linker: Linker, parts: list[Part]) -> list[str]:
+    """Other programs that kept code starts: they find variables of the launch string today, and none tomorrow."""
+    lost = {name for name in facts.environment.reads if name in facts.environment.given} - set(given.owned)
+    gone = ", ".join(f"`{name}`" for name in sorted(lost - set(facts.environment.writes)))
+    found = {}
+    for part in parts if gone else ():
+        for occurrence in linker.live(part):
+            path = outside_path(linker.bindings, part.module, occurrence)
+            if occurrence.kind == "load" and STARTING.fullmatch(path):
+                source = part.module.source
+                found[(source.name, source.line(occurrence.start))] = path
+    return [
+        f"{file}:{line}: `{path}` starts another program, which finds {gone} no more"
+        for (file, line), path in found.items()
+    ]
 
 
 def _told(many: list[Value]) -> str:

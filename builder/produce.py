@@ -30,7 +30,7 @@ from builder.knobs import Config, Knob, resolve
 from builder.late import Late
 from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
-from builder.listing import all_knobs, unknown, warnings
+from builder.listing import all_knobs, not_handed_on, unknown, warnings
 from builder.names import name_everything
 from builder.namespaces import written_out
 from builder.nesting import room_for_trees
@@ -150,7 +150,12 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     verify(output, rewrites, settings.profile, settings.hooks)
     files = _files(settings, program, output, knobs, request, command, counted)
     missing = [name for name, kernel in counted.items() if kernel.launches is None]
-    told = warnings(facts, given) + shaker.warnings + missed_imports(settings, failing, output.places)
+    told = (
+        warnings(facts, given)
+        + not_handed_on(facts, given, linker, kept.parts)
+        + shaker.warnings
+        + missed_imports(settings, failing, output.places)
+    )
     if request.settings is not None:
         told += [
             f"{settings.name}: kernel `{name}` is in the artifact and has no formula under `kernels`"
