@@ -185,23 +185,33 @@ class Code(values.Frame):
                 listed = self.facts.listed.get(definition) if isinstance(definition, ast.ClassDef) else None
                 if listed is not None:
                     return self.setting(node, owner, listed)
+            case argparse.Namespace() if hasattr(argparse.Namespace, node.attr):
+                raise UnknownValueError(node, f"the value of `.{node.attr}` is not known")
             case argparse.Namespace():
-                self.check_option(node, owner)
+                self.check_option(node, owner, node.attr)
         return super().member(node, owner)
 
-    def check_option(self, node: ast.Attribute, owner: argparse.Namespace) -> None:
-        """Refuse to read an option that may have another value at this place."""
+    def check_option(self, node: ast.AST, owner: argparse.Namespace, name: str) -> None:
+        """Refuse to read (or ask for) an option that may have another value at this place, or be there or not."""
+        if vars(owner).get(name) is UNKNOWN or (name not in owner and self.facts.may_hold(owner, name)):
+            raise UnknownValueError(node, f"the option `{name}` is set elsewhere")
         parsed = self.facts.parsed.get(id(owner))
         if parsed is None:
             return
         self.context.use(*parsed.knobs)
         if parsed.call in self.facts.escaped and self is not parsed.flow:
             raise UnknownValueError(node, "the options reach code that cannot be followed")
-        moves = node.attr in self.facts.stored and id(owner) not in self.facts.settled and self is not parsed.flow
-        value = vars(owner).get(node.attr)
-        changes = isinstance(value, values.MUTABLE) and not self.facts.is_only_read_attribute(node.attr)
-        if moves or changes or value is UNKNOWN:
-            raise UnknownValueError(node, f"the option `{node.attr}` is set elsewhere")
+        moves = name in self.facts.stored and id(owner) not in self.facts.settled and self is not parsed.flow
+        changes = isinstance(vars(owner).get(name), values.MUTABLE) and not self.facts.is_only_read_attribute(name)
+        if moves or changes:
+            raise UnknownValueError(node, f"the option `{name}` is set elsewhere")
+
+    def check_options(self, node: ast.AST, owner: argparse.Namespace) -> None:
+        """Refuse to read all options at once where one may have another value, or more may be there."""
+        for name in {*vars(owner), *self.facts.stored}:
+            self.check_option(node, owner, name)
+        if self.facts.may_hold(owner, ""):
+            raise UnknownValueError(node, "which options there are is not known")
 
     def setting(self, node: ast.Attribute, owner: Variable, listed: dict[str, plain.Known]) -> Any:
         """An attribute of a class that only lists settings, or of its instance."""
@@ -290,8 +300,10 @@ class Code(values.Frame):
 
     def method(self, node: ast.Attribute, owner: Any) -> Callable[..., Any] | None:
         """Methods of the environment and of plain values."""
-        if owner is ENVIRON and node.attr in ("get", "setdefault"):
-            return self.getter(node)  # that it also sets the variable is for the statement around to keep
+        if owner is ENVIRON and node.attr == "get":
+            return self.getter(node)
+        if owner is ENVIRON and node.attr == "setdefault":
+            return self.setter(node)
         return super().method(node, owner)
 
     def getter(self, node: ast.AST) -> Callable[..., Any]:
@@ -303,10 +315,28 @@ class Code(values.Frame):
 
         return get
 
+    def setter(self, node: ast.Attribute) -> Callable[..., Any]:
+        """`os.environ.setdefault`. That it also sets the variable is for the statement around to keep; what else reads
+        the variable has to know of it.
+        """
+
+        def get(key: Any, default: Any = None) -> Any:
+            writes = self.facts.environment.writes.get(key, []) if isinstance(key, str) else []
+            known = any(isinstance(one.node, ast.Call) and one.node.func is node for one in writes)
+            if not known and (not isinstance(key, str) or key not in self.facts.environment.given):
+                raise UnknownValueError(node, "what this sets is not known")
+            only = len(writes) == 1 and isinstance(writes[0].value, ast.Constant)
+            if known and only and key not in self.facts.environment.given:
+                self.facts.read_variable(self.module, node, self.context, key, written=False)
+                return default
+            return self.facts.read_variable(self.module, node, self.context, key)
+
+        return get
+
     def _check_arguments(
         self, node: ast.Call, function: Callable[..., Any], given: list[Any], named: dict[str, Any]
     ) -> None:
-        if getattr(function, "__qualname__", "").startswith("Code.getter."):
+        if getattr(function, "__qualname__", "").startswith(("Code.getter.", "Code.setter.")):
             return
         super()._check_arguments(node, function, given, named)
 
@@ -348,11 +378,14 @@ class Code(values.Frame):
             return UNKNOWN
         match name.id, positional:
             case "getattr", [argparse.Namespace() as owner, str(key), *default] if len(default) <= 1:
-                if key in owner or default:
+                self.check_option(node, owner, key)
+                if key in owner or (default and not hasattr(owner, key)):
                     return getattr(owner, key, *default)
             case "hasattr", [argparse.Namespace() as owner, str(key)]:
-                return key in owner
+                self.check_option(node, owner, key)
+                return hasattr(owner, key)
             case "vars", [argparse.Namespace() as owner] if self.facts.is_only_read(self.module, node):
+                self.check_options(node, owner)
                 return dict(vars(owner))
             case "isinstance", [value, kind] if kind in (int, float, str, bool, list, tuple, dict):
                 if isinstance(value, (*values.PLAIN, list, tuple, dict)):

@@ -26,13 +26,14 @@ ENVIRON = Environ()
 
 @dataclass(frozen=True)
 class Write:
-    """A statement that sets a variable: `os.environ["X"] = value` or `os.environ.setdefault("X", value)`."""
+    """What sets a variable: `os.environ["X"] = value`, or `os.environ.setdefault("X", value)` anywhere in code."""
 
     module: Module
     occurrence: Occurrence
     name: str
     value: ast.expr
     keeps: bool  # setdefault: leaves a value that is there
+    node: ast.AST  # the assignment, or the call
 
 
 @dataclass
@@ -83,19 +84,7 @@ def _write(bindings: Bindings, module: Module, node: ast.AST) -> Write | None:
     match node:
         case ast.Assign(targets=[ast.Subscript(value=target, slice=ast.Constant(value=str(name)))], value=value):
             keeps = False
-        case (
-            ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
-                )
-            )
-            | ast.Assign(
-                targets=[ast.Name()],
-                value=ast.Call(
-                    func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]
-                ),
-            )
-        ):
+        case ast.Call(func=ast.Attribute(value=target, attr="setdefault"), args=[ast.Constant(value=str(name)), value]):
             keeps = True
         case _:
             return None
@@ -106,4 +95,4 @@ def _write(bindings: Bindings, module: Module, node: ast.AST) -> Write | None:
     if occurrence is None:
         return None
     path = outside_path(bindings, module, occurrence).removesuffix(".setdefault")
-    return Write(module, occurrence, name, value, keeps) if path == "os.environ" else None
+    return Write(module, occurrence, name, value, keeps, node) if path == "os.environ" else None

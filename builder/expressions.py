@@ -107,7 +107,7 @@ class Expressions(Surgeon):
                 self.literal(node, {name: record.read(name) for name in record.value_names()}, parent)
             case ast.Call() if self.look_up(node, parent):
                 pass
-            case ast.Call() if node in self.origins:
+            case ast.Call() | ast.Subscript() if node in self.origins:
                 self.namespace(node, self.origins[node])
             case ast.Call() | ast.ListComp() | ast.DictComp() if self.read(node, parent):
                 pass
@@ -245,7 +245,7 @@ class Expressions(Surgeon):
         self.replace_by(node, node.args[1], parent)
         return True
 
-    def namespace(self, node: ast.Call, options: Options) -> None:
+    def namespace(self, node: ast.expr, options: Options) -> None:
         """Options that stay an object are made with their values."""
         fields = []
         for name, value in options.parsed.first.items():

@@ -67,6 +67,7 @@ class Facts:
         self.option_uses: dict[str, tuple[str, ...]] = {}  # option -> knobs that its default follows
         self.parsed: dict[int, Parsed] = {}  # by identity of the namespace
         self.settled: set[int] = set()  # namespaces of which nothing is left but reads of their fields
+        self.additions: dict[int, set[str]] = {}  # namespace -> fields that code may have added; "": any
         self.decisions: dict[ast.AST, tuple[bool, tuple[str, ...]]] = {}  # tests in straight code -> outcome, knobs
         self.attempts: dict[ast.Try, list[ast.stmt]] = {}  # whether they raise is decided by knobs -> what runs
         self.moments: dict[ast.AST, Constant] = {}  # reads in straight code -> what they gave when it ran
@@ -111,6 +112,11 @@ class Facts:
     def place(self, module: Module, node: ast.AST) -> Place:
         """File and line of a node."""
         return module.source.name, getattr(node, "lineno", 1)
+
+    def may_hold(self, namespace: argparse.Namespace, name: str) -> bool:
+        """Whether code that nobody followed may have added a field to options."""
+        added = self.additions.get(id(namespace), ())
+        return name in added or "" in added
 
     # Modules and variables
 
@@ -426,8 +432,8 @@ class Facts:
 
     # The environment
 
-    def read_variable(self, module: Module, node: ast.AST, run: Run, name: Any) -> str | None:
-        """The value of an environment variable, None where it is not set."""
+    def read_variable(self, module: Module, node: ast.AST, run: Run, name: Any, written: bool = True) -> str | None:
+        """The value of an environment variable, None where it is not set; `written`: what the program sets counts."""
         if not isinstance(name, str):
             raise UnknownValueError(node, "the name of the variable is not known")
         if self.program.settings.is_owned(name):
@@ -438,7 +444,7 @@ class Facts:
         value = self.environment.read(name, self.place(module, node))
         run.use(name)
         run.read.append(name)
-        if not writes or (value is not None and all(write.keeps for write in writes)):
+        if not writes or not written or (value is not None and all(write.keeps for write in writes)):
             return value
         if len(writes) == 1 and self.is_before(node, writes[0]):
             return value
@@ -461,7 +467,11 @@ class Facts:
         if len(writes) > 1 or write.occurrence.scope is not write.module.scope:
             raise unknown
         statement = write.module.parts[write.occurrence.part].node
-        direct = isinstance(statement, (ast.Assign, ast.Expr))
+        match statement:
+            case ast.Assign(targets=[ast.Name()], value=value) | ast.Expr(value=value):
+                direct = value is write.node
+            case _:
+                direct = statement is write.node
         before = write.module is module and getattr(node, "lineno", 0) > statement.lineno
         if not direct or not before:
             raise unknown
@@ -528,6 +538,7 @@ class Facts:
         self._parameters.clear()
         for found in (
             self.parsed,
+            self.additions,
             self.decisions,
             self.attempts,
             self.moments,

@@ -196,7 +196,11 @@ class Flow(Code):
             return True
         try:
             taken = self.truth(node.test, self.evaluate(node.test))
-        except (UnknownValueError, RaisedError):
+        except UnknownValueError as error:
+            self.note_trouble(node, error)
+            self.forget(node)
+            return True
+        except RaisedError:
             self.forget(node)
             return True
         knobs = tuple(self.context.used)
@@ -221,11 +225,7 @@ class Flow(Code):
         try:
             self.statement(node)
         except UnknownValueError as error:
-            inside = list(trees.nodes(node))
-            asks = any(isinstance(child, ast.Attribute) and child.attr.startswith("parse_") for child in inside)
-            names = [child.id for child in inside if isinstance(child, ast.Name) and child.id in self.parsers]
-            if not asks and any(self.variables.get(name) is not UNKNOWN for name in names):  # the first one tells why
-                self.facts.troubles[node] = error
+            self.note_trouble(node, error)
             self.forget(node)
             return
         except (RaisedError, values._LoopSignal) as error:
@@ -234,6 +234,14 @@ class Flow(Code):
             self.forget(node)
             return
         self.note(node)
+
+    def note_trouble(self, node: ast.stmt, error: UnknownValueError) -> None:
+        """Remember that a statement does something to a parser that cannot be followed."""
+        inside = list(trees.nodes(node))
+        asks = any(isinstance(child, ast.Attribute) and child.attr.startswith("parse_") for child in inside)
+        names = [child.id for child in inside if isinstance(child, ast.Name) and child.id in self.parsers]
+        if not asks and any(self.variables.get(name) is not UNKNOWN for name in names):  # the first one tells why
+            self.facts.troubles[node] = error
 
     def attempt_assignment(self, node: ast.Try) -> bool:
         """`try: X = int(os.environ["X"])` with handlers: what runs in the end is straight code, the rest is dead."""
@@ -392,6 +400,8 @@ class Flow(Code):
         for name in vars(namespace):
             if everything or any(target not in known for target in self.facts.stored.get(name, ())):
                 setattr(namespace, name, UNKNOWN)
+        new = (n for n, targets in self.facts.stored.items() if any(target not in known for target in targets))
+        self.facts.additions.setdefault(id(namespace), set()).update(["", *self.facts.stored] if everything else new)
 
 
 def tells(node: ast.AST) -> bool:

@@ -356,6 +356,7 @@ class _Freezer(Expressions):
     def open_branch(self, node: ast.If) -> None:
         """An `if` or `elif` whose test stays."""
         source = self.source
+        self.check_trouble(node)
         self.test(node.test)
         self.block(node.body)
         if not self.is_elif(node.orelse):
@@ -383,12 +384,17 @@ class _Freezer(Expressions):
                 self.splice_else(follower, chosen)
             self.rewrite.statements[follower] = chosen
 
-    def check_rejected(self, node: ast.stmt) -> None:
-        """A statement in straight code that these knobs make raise: the program's own check of them, mostly."""
+    def check_trouble(self, node: ast.stmt) -> None:
+        """A statement that does something to the parser of the command line which nobody can follow."""
         trouble = self.facts.troubles.get(node)
         if trouble is not None:
             message = f"what this does with the parser of the command line cannot be evaluated: {trouble.why}"
             self.problem(node, "BLD022", message, "add options by their names, with plain types and defaults")
+
+    def check_rejected(self, node: ast.stmt) -> None:
+        """A statement in straight code that these knobs make raise: the program's own check of them, mostly."""
+        if not isinstance(node, ast.If):
+            self.check_trouble(node)
         rejected = self.facts.rejected.get(node)
         if rejected is None or rejected[1].kind is KeyError:  # a variable that is not set is told where it is read
             return

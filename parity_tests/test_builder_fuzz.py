@@ -16,20 +16,24 @@ from hypothesis import strategies as st
 
 from builder import produce as phases
 from builder.bindings import Bindings
+from builder.code import Code
 from builder.edits import Edit, Renderer
+from builder.flow import Flow
 from builder.link import Linker
 from builder.scopes import Scope
 from builder.source import Source
 from parity_tests.fuzz.__main__ import outcome, program, shrunk
 from parity_tests.fuzz.expressions import FEATURES
+from parity_tests.fuzz.knobs import Knobs
 from parity_tests.fuzz.packages import Packages
 
 SEEN: collections.Counter[str] = collections.Counter()
+KNOBS_SEEN: collections.Counter[str] = collections.Counter()
 
 
 # Failures are made small by taking statements out (see `reduce`), which hypothesis cannot do.
 ONCE = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],
@@ -47,14 +51,25 @@ def test_random_packages_show_the_same_as_their_artifacts(features: set[str], se
     assert failure is None, shrunk(files, failure)
 
 
-def test_few_programs_are_refused() -> None:
-    """Behind the test above: a fuzz in which all is refused would prove nothing."""
-    count = sum(SEEN.values())
+@ONCE
+@given(seed=st.integers(0, 2**32))
+def test_programs_with_knobs_show_the_same_as_their_bare_artifacts(seed: int) -> None:
+    files = Knobs(random.Random(seed)).package()
+    warnings.simplefilter("ignore", SyntaxWarning)
+    result, failure = outcome(files)
+    KNOBS_SEEN[result] += 1
+    assert failure is None, shrunk(files, failure)
+
+
+@pytest.mark.parametrize("seen", [SEEN, KNOBS_SEEN], ids=["packages", "knobs"])
+def test_few_programs_are_refused(seen: collections.Counter[str]) -> None:
+    """Behind the tests above: a fuzz in which all is refused would prove nothing."""
+    count = sum(seen.values())
     if not count:
         pytest.skip("the programs have not been run in this process")
-    refused = sum(number for result, number in SEEN.items() if result.startswith("BLD"))
-    assert refused <= 0.08 * count, dict(SEEN)
-    assert SEEN["same"] >= 0.85 * count, dict(SEEN)
+    refused = sum(number for result, number in seen.items() if result.startswith("BLD"))
+    assert refused <= 0.08 * count, dict(seen)
+    assert seen["same"] >= 0.85 * count, dict(seen)
 
 
 def unseen(kind: str) -> Callable[[Scope], Iterable[Scope]]:
@@ -84,13 +99,17 @@ BROKEN: dict[str, tuple[object, str, object]] = {
     "variables that functions change": (Bindings, "changes", lambda *_: False),
     "edits of the text": (Renderer, "__init__", drop_edits),
 }
+BROKEN_KNOBS: dict[str, tuple[object, str, object]] = {
+    "options that code sets": (Code, "check_option", lambda *_: None),
+    "what statements that are not followed touch": (Flow, "forget", lambda *_: None),
+}
 
 
-@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize("what", [*BROKEN, *BROKEN_KNOBS])
 def test_a_builder_that_overlooks_something_is_found_out(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without its own proof, a broken builder is caught by what its artifacts do, within 100 programs."""
     warnings.simplefilter("ignore", SyntaxWarning)
-    owner, name, broken = BROKEN[what]
+    owner, name, broken = {**BROKEN, **BROKEN_KNOBS}[what]
     monkeypatch.setattr(owner, name, broken)
     monkeypatch.setattr(phases, "verify", lambda *_, **__: None)
-    assert any(outcome(program(seed))[0] == "wrong" for seed in range(100))
+    assert any(outcome(program(seed))[0] == "wrong" for seed in range(400 + (what in BROKEN_KNOBS), 600, 2))

@@ -5,6 +5,7 @@
     statements    function bodies: every statement that binds, hides, unbinds
     definitions   functions, classes, decorators, dataclasses, enumerations
     packages      modules, sub-packages, imports of every kind, the config, the entry
+    knobs         variables, options and module constants, and code that uses, moves, changes and folds what they give
     running       one program both ways: output, exception, exit code, final namespaces
     reduce        a failing program made small
 

@@ -17,6 +17,8 @@ def reduce(files: dict[str, str], fails: Callable[[dict[str, str]], bool], round
             if name != "pkg/train.py" and fails(without):
                 files = without
                 continue
+            if not name.endswith(".py"):
+                continue
             files = _statements(files, name, fails)
         if files == before:
             break

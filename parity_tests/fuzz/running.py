@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import collections
 import contextlib
 import enum
 import importlib.util
 import io
+import json
+import os
 import re
+import shlex
 import signal
 import sys
 import types
@@ -32,7 +36,14 @@ REFUSALS: dict[str, str] = {
     "BLD032": "a name whose text an f-string shows would change",
     "BLD033": "two names that only a class body decides between",
 }
+# And a program about knobs: where the builder may say that it does not know.
+UNKNOWN = {
+    "BLD021": "the environment, used in a way that cannot be followed",
+    "BLD022": "the command line, used in a way that cannot be followed",
+    "BLD030": "options that are not there at times",
+}
 PROGRAM = "pkg.train"
+SETTINGS = "settings.json"  # of a program about knobs: what its source runs with
 LONGEST = 3.0  # seconds; calls of calls of calls may add up
 TOO_LONG = "ran too long"
 INVALID = ("partially initialized module", "most likely due to a circular import", TOO_LONG)
@@ -67,7 +78,9 @@ def write(files: dict[str, str], room: Path) -> Path:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text, encoding="utf-8")
     (source / "contest.yaml").write_text(profile(), encoding="utf-8")
-    lines = ["entry: pkg/train.py", "contest: contest.yaml", "launch: torchrun train.py"]
+    lines = ["entry: pkg/train.py", "contest: contest.yaml", "launch: torchrun --standalone train.py"]
+    if SETTINGS in files:
+        lines.append(f"constants: {json.loads(files[SETTINGS])['named']}")
     if "pkg/config.py" in files:
         lines += ["config: pkg.config:Config", "config_loader: pkg.config:load_config"]
     settings = source / "build.yaml"
@@ -85,9 +98,9 @@ def profile(cache: list[str] = []) -> str:  # noqa: B006  (the same text every t
 # Running
 
 
-def run_package(source: Path) -> Seen:
+def run_package(source: Path, environment: dict[str, str] | None = None, words: list[str] | None = None) -> Seen:
     """Run the entry as `python -m` would, in this process."""
-    with _surroundings(source):
+    with _surroundings(source, environment or {}, words or []):
         spec = importlib.util.find_spec(PROGRAM)
         assert spec is not None
         main = types.ModuleType("__main__")
@@ -101,7 +114,7 @@ def run_package(source: Path) -> Seen:
 
 def run_artifact(path: Path) -> Seen:
     """Run an artifact as the main program, in this process."""
-    with _surroundings(path.parent):
+    with _surroundings(path.parent, {}, []):
         main = types.ModuleType("__main__")
         main.__file__ = str(path)
         seen = _execute(main, path.read_text(encoding="utf-8"), str(path))
@@ -118,7 +131,7 @@ def _execute(main: types.ModuleType, text: str, name: str) -> Seen:
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, LONGEST)
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         try:
             exec(compile(text, name, "exec", dont_inherit=True), vars(main))
         except SystemExit as error:
@@ -135,8 +148,11 @@ def _execute(main: types.ModuleType, text: str, name: str) -> Seen:
 
 
 @contextlib.contextmanager
-def _surroundings(directory: Path) -> Iterator[None]:
+def _surroundings(directory: Path, environment: dict[str, str], words: list[str]) -> Iterator[None]:
     before, main, quiet = list(sys.path), sys.modules["__main__"], sys.dont_write_bytecode
+    variables, argv = dict(os.environ), sys.argv
+    os.environ.update(environment)
+    sys.argv = ["train.py", *words]
     sys.path.insert(0, str(directory))
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
@@ -145,6 +161,9 @@ def _surroundings(directory: Path) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
+        os.environ.clear()
+        os.environ.update(variables)
+        sys.argv = argv
         sys.path[:] = before
         sys.modules["__main__"] = main
         sys.dont_write_bytecode = quiet
@@ -181,24 +200,37 @@ def compare(files: dict[str, str], room: Path) -> str:
     Raises DifferenceError when the two differ.
     """
     settings = write(files, room)
-    expected = run_package(settings.parent)
+    given = json.loads(files[SETTINGS]) if SETTINGS in files else None
+    expected = run_package(settings.parent) if given is None else run_as_given(files, given, room / "given")
     try:
-        return _compared(settings, expected, room / "flat")
+        return _compared(settings, expected, room / "flat", given)
     except DifferenceError as error:
         error.ended = expected.failure
         raise
 
 
-def _compared(settings: Path, expected: Seen, flat: Path) -> str:
-    unfit = expected.failure and BEGUN not in expected.output
+def run_as_given(files: dict[str, str], given: dict[str, Any], room: Path) -> Seen:
+    """Run a program about knobs as its settings say: with variables and words, and constants of other values."""
+    changed = dict(files)
+    for knob, value in given["constants"].items():
+        module, _, name = knob.partition(":")
+        file = f"{module.replace('.', '/')}.py"
+        changed[file] = re.sub(rf"^{name} = .*$", f"{name} = {value}", changed.get(file, ""), flags=re.MULTILINE)
+    return run_package(write(changed, room).parent, given["environment"], given["arguments"])
+
+
+def _compared(settings: Path, expected: Seen, flat: Path, given: dict[str, Any] | None) -> str:
+    unfit = given is None and expected.failure and BEGUN not in expected.output
     if unfit or any(words in expected.failure for words in INVALID):
         return "invalid"
     try:
-        made, names = build(settings)
+        made, names = build(settings, given)
     except BuildError as error:
         codes = {problem.code for problem in error.problems}
-        if codes <= set(REFUSALS):
+        if codes <= set(REFUSALS) or (given is not None and codes <= {*REFUSALS, *UNKNOWN}):
             return min(codes)
+        if given is not None and expected.failure and codes == {"BLD009"}:
+            return "invalid"  # the program itself refuses what is given
         raise DifferenceError(f"refused: {error}") from error
     flat.mkdir(exist_ok=True)
     (flat / "train.py").write_bytes(made.files["train.py"])
@@ -207,7 +239,13 @@ def _compared(settings: Path, expected: Seen, flat: Path) -> str:
     return "same"
 
 
-def build(settings: Path) -> tuple[phases.Build, Names]:
+def launch(given: dict[str, Any]) -> str:
+    """The launch string of a program about knobs."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in given["environment"].items()]
+    return " ".join([*variables, "torchrun --standalone train.py", *map(shlex.quote, given["arguments"])])
+
+
+def build(settings: Path, given: dict[str, Any] | None = None) -> tuple[phases.Build, Names]:
     """Build, and keep the names that the builder chose."""
     kept: list[Names] = []
     choose = vars(phases)["name_everything"]
@@ -217,7 +255,10 @@ def build(settings: Path) -> tuple[phases.Build, Names]:
         return kept[-1]
 
     with mock.patch.object(phases, "name_everything", choose_and_keep):
-        return phases.produce(settings), kept[-1]
+        constants = [(name.partition(":")[2], value) for name, value in (given["constants"] if given else {}).items()]
+        sets = tuple(f"{name}={json.dumps(ast.literal_eval(value))}" for name, value in constants)
+        request = phases.Request(settings, launch=launch(given) if given else None, sets=sets)
+        return phases.build(request), kept[-1]
 
 
 def check(expected: Seen, found: Seen, names: Names) -> None:
