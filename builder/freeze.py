@@ -525,6 +525,12 @@ class _Freezer(Expressions):
             for key, all_dead in bound.items()
             if all(all_dead) and not any(o.kind == "parameter" for o in key[0].bound[key[1]])
         }
+        for occurrence in occurrences:
+            alone = occurrence.kind == "load" and occurrence.home() is self.module.scope and not self.facts.troubles
+            if alone and self.facts.is_parser(self.module, occurrence) and not dead(occurrence.start):
+                message = "the parser of the command line is needed here, and the artifact has none"
+                remedy = "give what it parses a name, `args = parser.parse_args()`, and use that"
+                self.problem(occurrence.start, "BLD022", message, remedy)
         for occurrence in occurrences if lost else []:
             if occurrence.kind == "load" and not dead(occurrence.start):
                 key = (occurrence.home(), occurrence.name)
