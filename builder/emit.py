@@ -94,6 +94,8 @@ class _Printer:
             self.quote_annotations(self.program.modules[name])
         self.imports()
         self.sections()
+        ends = {module.source.name: module.source.own_lines for module in self.program.modules.values()}
+        self.out.places = [place and (place[0], min(place[1], ends[place[0]])) for place in self.out.places]
         return self.out
 
     def docstring(self, facts: list[str]) -> None:

@@ -13,12 +13,13 @@ from builder.bindings import Bindings, Outside, Variable
 from builder.class_modules import ClassModules
 from builder.errors import Problem
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
+from builder.loaded import Loaded
 from builder.objects import argument_of
 from builder.reflection import Reflection, powerful
-from builder.scan import External, Module, Part
+from builder.scan import External, Import, Module, Part, catches_import_error
 from builder.scopes import Occurrence
 from builder.settings import Settings
-from builder.shake import Shaker
+from builder.shake import Kept, Shaker
 from builder.values import RaisedError
 from builder.versions import absent, newer_syntax, version
 
@@ -108,6 +109,9 @@ OUTSIDE = {
     "os.putenv": ("BLD021", "sets an environment variable", "make it part of the launch command, or drop it"),
     "os.unsetenv": ("BLD021", "removes an environment variable", "drop it"),
 }
+# Packages whose kernels do the work on the machine's device.
+KERNEL_PACKAGES = frozenset({"nki", "neuronxcc", "torch_neuronx"})
+TELLING = frozenset({"logging.critical", "logging.error", "logging.warning", "print", "warnings.warn"})
 HARMLESS = (
     *(f"importlib.machinery.{name}" for name in ("EXTENSION_SUFFIXES", "SOURCE_SUFFIXES", "BYTECODE_SUFFIXES")),
     "importlib.metadata",
@@ -119,25 +123,29 @@ def forbidden(
     shaker: Shaker,
     bindings: Bindings,
     settings: Settings,
+    kept: Kept,
     classes: ClassModules,
     lined: dict[Part, None],
 ) -> list[Problem]:
     """Every problem of kept code, in order. `lined` gathers the parts whose lines must keep their distances."""
-    parts = classes.parts
+    parts, loaded = kept.parts, Loaded(shaker, kept)
     modules = dict.fromkeys(part.module for part in parts)
     mirrors = {module: Reflection(bindings, module, classes, lined) for module in modules}
     return [
         problem
         for part in parts
         for problem in (
-            *_Part(linker, shaker, bindings, settings, part).problems(),
+            *_Part(linker, shaker, bindings, settings, part, loaded).problems(),
             *mirrors[part.module].problems(part),
         )
     ]
 
 
 class _Part:
-    def __init__(self, linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, part: Part) -> None:
+    def __init__(
+        self, linker: Linker, shaker: Shaker, bindings: Bindings, settings: Settings, part: Part, loaded: Loaded
+    ) -> None:
+        self.loaded = loaded
         self.linker = linker
         self.shaker = shaker
         self.bindings = bindings
@@ -172,6 +180,8 @@ class _Part:
                 found.append(self.module.problem(occurrence.start, "BLD048", message, remedy))
             if path == "argparse.Namespace":
                 continue  # options that stay an object, and annotations of them
+            if path == "sys.modules" and self.loaded.is_known(self.part, occurrence):
+                continue
             words = path.split(".")
             named = next((name for end in range(len(words), 0, -1) if (name := ".".join(words[:end])) in OUTSIDE), None)
             excused = any(path.startswith(free) and free.startswith(str(named)) for free in HARMLESS)
@@ -331,7 +341,10 @@ class _Part:
                 line = self.module.source.line(start)
                 self.shaker.warnings.append(missed(self.module.source.name, line, missing))
                 continue
-            if item.guard is not None and outside is not None and not is_standard(outside):
+            if item.guard is not None and outside is not None and self.tells(item):
+                what, line = f"an import of `{item.alias.name}` that may fail", self.module.source.line(start)
+                self.shaker.warnings.append(f"{self.module.source.name}:{line}: {what}; the program then says so")
+            elif item.guard is not None and outside is not None and not is_standard(outside):
                 message = f"an import of `{item.alias.name}` that may fail and be passed over"
                 remedy = (
                     "import it plainly, and let the config say which implementation runs: a fallback is never silent"
@@ -344,6 +357,27 @@ class _Part:
             ):
                 found += available(self.settings, item.target.module, start, self.module)
         return found
+
+    def tells(self, item: Import) -> bool:
+        """Whether an import of a name, from a package that the module imports plainly, is followed by a word about its
+        failure. What computes on the machine's own device is never chosen so.
+        """
+        if not isinstance(item.target, External) or item.target.name is None:
+            return False
+        top = item.target.module.split(".")[0]
+        plain = any(
+            found.direct and found.guard is None and not found.typing and found.target == External(top, None)
+            for found in self.module.imports
+        )
+        if not plain or top in KERNEL_PACKAGES or not isinstance(item.guard, ast.Try):
+            return False
+        return all(
+            isinstance(handler.body[0], ast.Expr)
+            and isinstance(handler.body[0].value, ast.Call)
+            and self.shaker.effects.path(handler.body[0].value.func, self.module) in TELLING
+            for handler in item.guard.handlers
+            if catches_import_error(handler)
+        )
 
     def is_looked_through(self, node: ast.stmt) -> bool:
         return node in self.linker.rewrites[self.module.name].looked_through

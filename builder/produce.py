@@ -31,6 +31,7 @@ from builder.late import Late
 from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
 from builder.listing import all_knobs, not_handed_on, unknown, warnings
+from builder.module_values import module_values
 from builder.names import name_everything
 from builder.namespaces import written_out
 from builder.nesting import room_for_trees
@@ -104,9 +105,12 @@ def _build(request: Request) -> Build:
     settings = _settings(request)
     given, problems = gather(settings, request.config, request.env_file, request.launch, list(request.sets))
     program = scan(settings)
-    texts = written_out(program)
-    if texts:
-        program = scan(settings, texts)
+    texts: dict[str, str] = {}
+    for writing in (written_out, module_values):
+        more = writing(program)
+        if more:
+            texts |= more
+            program = scan(settings, texts)
     try:
         return _flatten(settings, program, request, given, problems)
     except BuildError as error:
@@ -226,7 +230,7 @@ def _check_kept(
     """Raise BuildError for all that kept code does and may not do, imports that the machine lacks included."""
     settings, linker = program.settings, shaker.linker
     problems: list[Problem] = (
-        program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, classes, lined)
+        program.problems + shaker.problems + forbidden(linker, shaker, bindings, settings, kept, classes, lined)
     )
     for found in [*(item for imports in kept.outside.values() for item in imports), *kept.bare]:
         if found in kept.typing:

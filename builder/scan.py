@@ -134,7 +134,8 @@ class Module:
 
     def problem(self, offset: int, code: str, message: str, remedy: str) -> Problem:
         """A problem at an offset of this module."""
-        return Problem(self.source.name, self.source.line(offset), code, message, remedy)
+        line = min(self.source.line(offset), self.source.own_lines)
+        return Problem(self.source.name, line, code, message, remedy)
 
 
 @dataclass(eq=False)

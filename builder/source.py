@@ -72,6 +72,7 @@ class Source:
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
         self.lines = text.count("\n") + (not text.endswith("\n"))
+        self.own_lines = self.lines  # of the file itself, without what was written below
         self._ascii = text.isascii()
         self._wide: dict[int, tuple[list[int], list[int]]] = {}
 
@@ -90,9 +91,9 @@ class Source:
         return cls(name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
     def rewritten(self, text: str) -> Source:
-        """The same file with another text of as many lines."""
+        """The same file with another text, of as many lines and more below."""
         source = Source(self.name, text)
-        source.sha256 = self.sha256
+        source.sha256, source.own_lines = self.sha256, self.own_lines
         return source
 
     def parse(self, target: str) -> ast.Module:

@@ -43,6 +43,7 @@ def strip(output: Output) -> Output:
         stripped.add(left, place if left.strip() else None)
     moved.append(len(stripped.lines))
     stripped.ranges = {part: (moved[begin], moved[end]) for part, (begin, end) in output.ranges.items()}
+    stripped.importers = {moved[line - 1] + 1 for line in output.importers}
     if _tree(stripped.text) != _tree(output.text):
         message = "the artifact without comments is another program"
         raise BuildError([Problem("train.py", 0, "BLD045", message, "report this: the builder is at fault")])

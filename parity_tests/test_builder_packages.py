@@ -43,7 +43,7 @@ PACKAGES = {
             "click/testing.py: termui.visible_prompt_func = visible_input": "BLD018",
         }
     ),
-    "einops": Package(
+    "einops": Package(machine=("jax", "cupy", "tensorflow", "oneflow", "paddle", "tinygrad", "pytensor", "mlx"),
         refused={"einops/_backends.py: in sys.modules": "BLD014", "einops/_backends.py: import jax": "BLD011"}
     ),
     "jinja2": Package(

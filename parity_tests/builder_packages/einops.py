@@ -1,9 +1,11 @@
-"""Rearranges, reduces, repeats, packs and sums arrays."""
+"""Rearranges, reduces, repeats, packs and sums arrays and tensors; layers by their names."""
 
 import numpy as np
+import torch
 
 import einops
 from einops import asnumpy, einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
+from einops._backends import get_backend
 
 
 def main() -> None:
@@ -25,6 +27,21 @@ def main() -> None:
             print(rearrange(x, pattern).shape)
         except einops.EinopsError as error:
             print(error)
+    backend = get_backend(torch.ones(1))
+    layers = backend.layers()
+    print(backend.framework_name, layers is get_backend(torch.ones(2)).layers(), layers.__name__, type(layers).__name__)
+    tensor = torch.arange(24.0).reshape(2, 3, 4)
+    print(rearrange(tensor, "a b c -> c (a b)").tolist(), reduce(tensor, "a b c -> a", "mean").tolist())
+    for name, arguments in (("Rearrange", ("a b c -> a (b c)",)), ("Reduce", ("a b c -> a b", "max")), ("Missing", ())):
+        try:
+            print(getattr(layers, name)(*arguments)(tensor).tolist())
+        except AttributeError as error:
+            print(error)
+    mix = layers.EinMix("a b c -> a b d", weight_shape="c d", c=4, d=2)
+    with torch.no_grad():
+        mix.weight.copy_(torch.arange(8.0).reshape(4, 2))
+    print(mix(tensor).tolist(), mix)
+    print(torch.nn.Sequential(layers.Rearrange("a b c -> (a b) c"), torch.nn.Identity())(tensor).shape)
 
 
 if __name__ == "__main__":
