@@ -5,7 +5,7 @@
         return torch                           return torch._torch_module
 
     # at the end of layers/torch.py:  import types as _types
-                                      _torch_module = _types.ModuleType("pkg.layers.torch", "...")
+                                      _torch_module = _types.ModuleType(__name__, "...")
                                       _torch_module.__dict__.update(Norm=Norm, ...)
 
 This is done before anything else, in the text. It holds for a module whose names all are bound by then and never again,
@@ -152,6 +152,6 @@ def _made(module: Module, value: str, names: list[str]) -> str:
     documented = f", {doc!r}" if doc is not None else ""
     pairs = textwrap.wrap(", ".join(f"{name}={name}" for name in names), 110)
     update = "".join(f"\n    {line}" for line in pairs)
-    text = f"import types as {types}\n\n{value} = {types}.ModuleType({module.name!r}{documented})\n"
+    text = f"import types as {types}\n\n{value} = {types}.ModuleType(__name__{documented})\n"
     text += f"{value}.__dict__.update({update}\n)\n" if names else ""
     return ("" if module.source.text.endswith("\n") else "\n") + "\n" + text

@@ -1,0 +1,30 @@
+"""An import of a name that a package may lack, and that is told when it fails.
+
+Contest: Builder cases.
+Launch: torchrun --standalone train.py
+Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
+"""
+
+import warnings
+
+import numpy
+
+
+# ==== pkg/train.py ====
+
+
+def fast() -> str:
+    try:
+        from numpy import something_that_no_version_has
+    except ImportError:
+        warnings.warn("numpy has nothing fast", stacklevel=2)
+        return "slow"
+    return something_that_no_version_has()
+
+
+def main() -> None:
+    print(fast(), numpy.arange(2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2 @@
+def norm(x: float) -> float:
+    return x + 100

@@ -1,0 +1,4 @@
+import os
+
+if os.sep == "/":
+    name = "posix"
