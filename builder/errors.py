@@ -59,7 +59,7 @@ CODES: dict[str, Code] = {
     ),
     "BLD013": Code(
         "a module used as a value",
-        "in one file there is no module object",
+        "in one file there is none, and one is made only where its names are known and stay",
         "name what is used of it; a table of objects where a string chooses",
     ),
     "BLD014": Code(
