@@ -38,8 +38,8 @@ What a recipe must keep to, and is refused with file and line where it does not 
 - No code from strings, no `__file__`, no `globals()`, `vars()` or `sys.modules`; no `__module__`, frames' names and
   files, which in one file are others. What is known stays: `"name" in globals()` at import time, instances of a class
   of the recipe among `vars().values()` there, a frame's local that no variable of a module is called, whether two
-  places in the code are one, packages from outside in `sys.modules` by an attribute's literals, `type(value).__module__` in programs that make classes by class statements alone and look
-  none up.
+  places in the code are one, packages from outside in `sys.modules` by an attribute's literals, and
+  `type(value).__module__` in programs that make classes by class statements alone and look none up.
 - Modules that run late do not import each other in a circle.
 - Under `if __name__ == "__main__":` stands nothing that the hooks need.
 - Types of dataclass fields are not read as values where they are strings.
