@@ -5,8 +5,6 @@ Launch: torchrun --standalone train.py
 Budget: 60 s of training; start-up is free up to 30 s, to the end of update 5.
 """
 
-import warnings
-
 import numpy
 
 
@@ -17,7 +15,7 @@ def fast() -> str:
     try:
         from numpy import something_that_no_version_has
     except ImportError:
-        warnings.warn("numpy has nothing fast", stacklevel=2)
+        print("numpy has nothing fast")
         return "slow"
     return something_that_no_version_has()
 

@@ -1,7 +1,5 @@
 """An import of a name that a package may lack, and that is told when it fails."""
 
-import warnings
-
 import numpy
 
 
@@ -9,7 +7,7 @@ def fast() -> str:
     try:
         from numpy import something_that_no_version_has
     except ImportError:
-        warnings.warn("numpy has nothing fast", stacklevel=2)
+        print("numpy has nothing fast")
         return "slow"
     return something_that_no_version_has()
 
