@@ -545,7 +545,7 @@ class Knobs:
         rows = ", ".join(f'("w{self.fresh()}", {self.some(scope, "bool", 0)})' for _ in range(self.rng.randint(1, 3)))
         inner = {**scope, word: "str"}
         lines = [f"for {word}, {on} in ({rows},):"]
-        if self.chance(0.7):
+        if self.inside and self.chance(0.7):  # at a module's top the last value of `on` would show
             return [*lines, f"    if {on}:", *indent(indent(self.block(inner, depth)))]
         return [*lines, *indent([*self.block(inner, depth), f"print({on}, {word})"])]
 
