@@ -87,9 +87,10 @@ def parse(parser: argparse.ArgumentParser, words: list[str], known_only: bool) -
     options = []
     for action in _actions(parser, namespace):
         if not isinstance(action, argparse._HelpAction) and action.dest in namespace:
-            options.append(
-                Option(_name(action), action.dest, getattr(namespace, action.dest), action.dest in given, action)
-            )
+            value = getattr(namespace, action.dest)
+            if isinstance(action, argparse._StoreFalseAction):
+                value = not value  # whether `--no-clip` holds, not what it leaves in `clip`
+            options.append(Option(_name(action), action.dest, value, action.dest in given, action))
     return result, options
 
 

@@ -253,6 +253,8 @@ class Code(values.Frame):
             raise UnknownValueError(node, "only major and minor version of the contest's Python are known")
         if not isinstance(owner, (str, bytes, tuple, list, dict, range)):
             raise UnknownValueError(node, "an item of such a value is not known")
+        if key == 0 and self.path(node.value) == "sys.argv":
+            raise UnknownValueError(node, "where the program lies is no setting")
         return super().item(node, owner, key)
 
     def compare(self, node: ast.Compare, op: ast.cmpop, left: Any, right: Any) -> Any:

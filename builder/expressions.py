@@ -124,9 +124,7 @@ class Expressions(Surgeon):
                 pass
             case ast.Subscript(ctx=ast.Load()) if self.reads_arguments(node.value) and self.read(node, parent):
                 pass
-            case ast.Attribute() | ast.Name() if self.reads_arguments(node) and self.facts.is_only_read(
-                self.module, node
-            ):
+            case ast.Attribute() | ast.Name() if self.reads_arguments(node) and self.is_words(node, parent):
                 self.literal(node, self.decide(node)[1], parent)
             case ast.Compare() | ast.Subscript():
                 self.foldable(node, parent)
@@ -195,6 +193,11 @@ class Expressions(Surgeon):
         if not (isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1):
             return False
         return self.configs.record(self.module, node.args[0]) is not None
+
+    def is_words(self, node: ast.expr, parent: ast.AST | None) -> bool:
+        """Whether `sys.argv` is only read here, and not for the program's own path."""
+        own = isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant) and parent.slice.value == 0
+        return not own and self.facts.is_only_read(self.module, node)
 
     def reads_arguments(self, node: ast.expr) -> bool:
         """Whether an expression is `sys.argv`."""

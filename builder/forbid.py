@@ -180,6 +180,8 @@ class _Part:
                 found.append(self.module.problem(occurrence.start, "BLD048", message, remedy))
             if path == "argparse.Namespace":
                 continue  # options that stay an object, and annotations of them
+            if path == "sys.argv" and _is_own_path(self.part.node, occurrence):
+                continue  # where the program lies is the same question in one file
             if path == "sys.modules" and self.loaded.is_known(self.part, occurrence):
                 continue
             words = path.split(".")
@@ -424,6 +426,15 @@ def _variable_read(node: ast.AST, occurrence: Occurrence) -> ast.expr | None:
         case ast.Compare(left=name, ops=[ast.In() | ast.NotIn()], comparators=[right]) if _ends_at(right, occurrence):
             return name
     return None
+
+
+def _is_own_path(tree: ast.AST, occurrence: Occurrence) -> bool:
+    """Whether an occurrence is the root of `sys.argv[0]`."""
+    for node in trees.nodes(tree):
+        match node:
+            case ast.Subscript(ctx=ast.Load(), value=value, slice=ast.Constant(value=0)) if _ends_at(value, occurrence):
+                return True
+    return False
 
 
 def _is_text(node: ast.expr) -> TypeGuard[ast.Constant]:

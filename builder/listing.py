@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import math
 import re
 from typing import Any
 
@@ -60,6 +61,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no such numbers
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
 
 
