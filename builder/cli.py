@@ -5,6 +5,7 @@ two artifacts; `builder where` and `builder trace` translate a line and a log of
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -332,12 +333,16 @@ def main() -> None:
     """The console script."""
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ends like every tool when nobody reads on, not with 1
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where an error of it can still be told
     except (BuildError, ProfileError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
     except OSError as error:  # of what is printed: what is read and written has errors of its own
         print(f"builder: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left cannot be printed either
         sys.exit(2)
     finally:
         signal.signal(signal.SIGPIPE, before)

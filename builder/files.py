@@ -68,7 +68,10 @@ def _swap(room: Path, directory: Path, old: Path) -> bool:
 def _check(directory: Path, name: str) -> None:
     """Refuse a directory that an earlier build did not make."""
     try:
+        before: list[str] | None = None
         present = sorted(path.name for path in directory.iterdir())
+        while present != before and len(present) != len(NAMES):  # another build may just replace it
+            before, present = present, sorted(path.name for path in directory.iterdir())
     except FileNotFoundError:
         return
     except NotADirectoryError:
