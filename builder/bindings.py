@@ -16,6 +16,7 @@ from builder.exports import ComputedError, declared
 from builder.scan import External, Import, InPackage, Member, Module, Program, Target
 from builder.scopes import STRAIGHT, Occurrence
 from builder.source import BLOCKS, all_statements
+from builder.trees import root_of
 
 
 @dataclass(frozen=True, order=True)
@@ -231,10 +232,7 @@ class Bindings:
 
     def listed_by(self, module: Module, node: ast.Attribute) -> list[str] | None:
         """What `ops.__all__` lists, where `ops` is a module of the recipe."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = module.by_node.get(root)
+        occurrence = module.by_node.get(root_of(node))
         if occurrence is None or occurrence.home() is not module.scope:
             return None
         bound = [self.import_of(o) for o in module.scope.bound.get(occurrence.name, [])]
@@ -302,6 +300,36 @@ class Bindings:
     def is_builtin(self, module: Module, occurrence: Occurrence) -> bool:
         """Whether an occurrence is bound nowhere in the recipe."""
         return occurrence.home() is module.scope and self.variable(module, occurrence.name) is None
+
+    def names_builtin(self, module: Module, node: ast.AST) -> bool:
+        """Whether an expression is the name of a builtin."""
+        occurrence = module.by_node.get(node)
+        return occurrence is not None and self.is_builtin(module, occurrence)
+
+    def outside_path(self, module: Module, occurrence: Occurrence) -> str:
+        """The dotted name that an occurrence and its attributes stand for outside of the recipe; "" for all else."""
+        reference = self.of(module, occurrence)
+        if reference is None or not isinstance(reference.meaning, Outside):
+            return ""
+        attributes = (attribute.attr for attribute in occurrence.attributes[reference.attributes :])
+        return ".".join([reference.meaning.path, *attributes])
+
+    def outside_path_of(self, module: Module, node: ast.AST) -> str:
+        """The dotted name that a name or attribute chain stands for outside of the recipe; "" for all else."""
+        occurrence = module.by_node.get(root_of(node))
+        return self.outside_path(module, occurrence) if occurrence else ""
+
+    def imported_path(self, module: Module, occurrence: Occurrence) -> str:
+        """As `outside_path`, imports in functions included."""
+        home = occurrence.home()
+        if self.of(module, occurrence) is not None or home is module.scope:
+            return self.outside_path(module, occurrence)
+        for bound in home.bound.get(occurrence.name, []):
+            found = self.import_of(bound) if bound.kind == "import" else None
+            if found is not None and isinstance(found.target, External):
+                attributes = (attribute.attr for attribute in occurrence.attributes)
+                return ".".join([found.target.path, *attributes])
+        return ""
 
     def at_end(self, variable: Variable) -> bool | None:
         """Whether a variable is bound when its module has run: True, False (deleted again), or None for perhaps."""

@@ -15,13 +15,12 @@ import copy
 from collections.abc import Iterator
 
 from builder import trees
-from builder.bindings import Bindings, Outside, Variable
+from builder.bindings import Bindings, Variable
 from builder.edits import Edit
 from builder.effects import Effects
 from builder.link import Linker
 from builder.rewrite import Rewrite
 from builder.scan import External, Module, Part
-from builder.scopes import Occurrence
 from builder.versions import STANDARD
 
 METACLASSES = frozenset({"abc.ABCMeta", "enum.EnumMeta", "enum.EnumType", "type"})
@@ -81,24 +80,14 @@ class ClassModules:
         home = occurrence.home() if occurrence else None
         if occurrence is None or home is None or home.kind != "function":
             return False
-        values = {
-            target: assign.value
-            for assign in module.every(ast.Assign)
-            for target in assign.targets
-            if isinstance(target, ast.Name)
-        }
-        return all(
-            bound.node in values and self.is_type_call(module, values[bound.node])
-            for bound in home.bound[occurrence.name]
-        )
+        assigned = [module.assignment_to(bound.node) for bound in home.bound[occurrence.name]]
+        return all(isinstance(one, ast.Assign) and self.is_type_call(module, one.value) for one in assigned)
 
     def is_type_call(self, module: Module, node: ast.AST) -> bool:
         """Whether an expression is `type(value)`."""
         match node:
             case ast.Call(func=ast.Name(id="type") as function, args=[argument], keywords=[]):
-                occurrence = module.by_node.get(function)
-                plain = not isinstance(argument, ast.Starred)
-                return plain and occurrence is not None and self.bindings.is_builtin(module, occurrence)
+                return not isinstance(argument, ast.Starred) and self.bindings.names_builtin(module, function)
         return False
 
     def obstacle(self) -> str:
@@ -121,7 +110,7 @@ class ClassModules:
                     elif _seeks(found.target.path) and not (found.direct and found.target.name is None):
                         yield f"`{found.target.path}` ({place}) looks classes up by it"
             for occurrence in self.linker.live(part):
-                path = self.path(module, occurrence)
+                path = self.bindings.outside_path(module, occurrence)
                 if _seeks(path):
                     yield f"`{path}` ({source.name}:{source.line(occurrence.start)}) looks classes up by it"
             tested: set[ast.AST] = set()
@@ -173,14 +162,6 @@ class ClassModules:
     def named(self, module: Module, node: ast.expr) -> str:
         """The dotted name of a builtin or of something from outside."""
         return self.effects.path(node, module)
-
-    def path(self, module: Module, occurrence: Occurrence) -> str:
-        """The dotted name of something from outside, attributes included."""
-        reference = self.bindings.of(module, occurrence)
-        if reference is None or not isinstance(reference.meaning, Outside):
-            return ""
-        attributes = (attribute.attr for attribute in occurrence.attributes[reference.attributes :])
-        return ".".join([reference.meaning.path, *attributes])
 
     # Writing
 

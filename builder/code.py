@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from builder import arguments, plain, trees, values
 from builder.bindings import Outside, Variable
-from builder.environment import ENVIRON, Environ, outside_path
-from builder.objects import External, Function, Instance, Version
+from builder.environment import ENVIRON, Environ
+from builder.objects import Constant, External, Function, Instance, Version
 from builder.scan import InPackage, Module
 from builder.scopes import Occurrence, Scope
 from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
@@ -116,10 +116,7 @@ class Code(values.Frame):
                 raise UnknownValueError(node, f"the config has no `{node.attr}`") from error
             self.context.use(node.attr)
             return value
-        root: ast.AST = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = self.module.by_node.get(root)
+        occurrence = self.module.by_node.get(trees.root_of(node))
         reference = self.facts.bindings.of(self.module, occurrence) if occurrence else None
         used = reference.attributes if reference else 0
         if occurrence and reference and used and occurrence.attributes[used - 1] is node:
@@ -148,11 +145,7 @@ class Code(values.Frame):
 
     def path(self, node: ast.expr) -> str:
         """The dotted name of something from outside; "" for anything else."""
-        root: ast.AST = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = self.module.by_node.get(root)
-        return outside_path(self.facts.bindings, self.module, occurrence) if occurrence else ""
+        return self.facts.bindings.outside_path_of(self.module, node)
 
     def reads_environment(self, node: ast.expr) -> bool:
         """Whether an expression is the environment, or a function that reads it, under whatever name."""
@@ -213,7 +206,7 @@ class Code(values.Frame):
         if self.facts.may_hold(owner, ""):
             raise UnknownValueError(node, "which options there are is not known")
 
-    def setting(self, node: ast.Attribute, owner: Variable, listed: dict[str, plain.Known]) -> Any:
+    def setting(self, node: ast.Attribute, owner: Variable, listed: dict[str, Constant]) -> Any:
         """An attribute of a class that only lists settings, or of its instance."""
         value, knobs = listed.get(node.attr, (UNKNOWN, ()))
         if value is UNKNOWN or not self.facts.keeping.keeps(owner, node.attr):
@@ -274,8 +267,7 @@ class Code(values.Frame):
         """Builtin exceptions that nothing hides, and argparse's own."""
         if self.path(node) == "argparse.ArgumentTypeError":
             return argparse.ArgumentTypeError
-        occurrence = self.module.by_node.get(node)
-        if occurrence is not None and self.facts.bindings.is_builtin(self.module, occurrence):
+        if self.facts.bindings.names_builtin(self.module, node):
             return super().exception(node)
         return None
 

@@ -9,6 +9,7 @@ from builder.bindings import Bindings, Variable
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
 from builder.source import all_statements
+from builder.trees import root_of
 
 
 class Record(Protocol):
@@ -211,13 +212,6 @@ class Configs:
                     if found:
                         return found
         return None
-
-
-def root_of(node: ast.AST) -> ast.AST:
-    """The innermost value of an attribute chain."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node
 
 
 def _assignments(node: ast.AST) -> list[tuple[ast.Name, ast.expr | None]]:

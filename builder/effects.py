@@ -8,10 +8,11 @@ import ast
 from collections.abc import Iterator
 
 from builder import trees
-from builder.bindings import Bindings, Outside, Variable
+from builder.bindings import Bindings, Variable
 from builder.rewrite import Rewrite
 from builder.scan import Module
 from builder.source import all_statements
+from builder.trees import root_of
 
 # Calls and decorators without effects beyond their result, by dotted name (builtins by their own).
 PURE_CALLS = frozenset(
@@ -305,7 +306,7 @@ class Effects:
 
     def meaning(self, node: ast.expr, module: Module) -> object:
         """What a name or attribute chain stands for, when all of its attributes belong to that."""
-        occurrence = module.by_node.get(_root(node))
+        occurrence = module.by_node.get(root_of(node))
         reference = self.bindings.of(module, occurrence) if occurrence else None
         if occurrence is None or reference is None or reference.attributes != len(occurrence.attributes):
             return None
@@ -313,16 +314,12 @@ class Effects:
 
     def path(self, node: ast.expr, module: Module) -> str:
         """The dotted name of something from outside or of a builtin; "" for anything else."""
-        occurrence = module.by_node.get(_root(node))
+        occurrence = module.by_node.get(root_of(node))
         if occurrence is None:
             return ""
-        attributes = [attribute.attr for attribute in occurrence.attributes]
-        reference = self.bindings.of(module, occurrence)
-        if reference is None:
-            return occurrence.name if not attributes and self.bindings.is_builtin(module, occurrence) else ""
-        if isinstance(reference.meaning, Outside):
-            return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
-        return ""
+        if not occurrence.attributes and self.bindings.is_builtin(module, occurrence):
+            return occurrence.name
+        return self.bindings.outside_path(module, occurrence)
 
     def pure(self, node: ast.expr, module: Module) -> bool:
         """Whether evaluating an expression at import time has no effect (failing aside: it did not fail before)."""
@@ -359,7 +356,7 @@ class Effects:
 
     def pure_attribute(self, node: ast.Attribute, module: Module) -> bool:
         """Whether reading an attribute runs nothing: of a module, a class, a plain value, or a field of an object."""
-        if not isinstance(_root(node), ast.Name):
+        if not isinstance(root_of(node), ast.Name):
             return self.plain(node.value, module) and self.pure(node.value, module)
         if self.meaning(node, module) is not None or self.plain(node.value, module):
             return True
@@ -492,12 +489,6 @@ class Effects:
     def import_has_effects(self, module: str) -> bool:
         """Whether importing a module from outside is known to do something."""
         return module.split(".")[0] in IMPORT_EFFECTS
-
-
-def _root(node: ast.AST) -> ast.AST:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node
 
 
 def _binds_names(node: ast.expr) -> bool:

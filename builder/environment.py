@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any
 
 from builder import trees
-from builder.bindings import Bindings, Outside
+from builder.bindings import Bindings
 from builder.scan import Module, Program
 from builder.scopes import Occurrence
+from builder.trees import root_of
 
 Place = tuple[str, int]
 CHANGING = ("setdefault", "update", "pop", "popitem", "clear", "__setitem__", "__delitem__")
@@ -57,15 +57,6 @@ class Environment:
         return self.given.get(name)
 
 
-def outside_path(bindings: Bindings, module: Module, occurrence: Occurrence) -> str:
-    """The dotted name that an occurrence and its attributes stand for outside of the recipe; "" for anything else."""
-    reference = bindings.of(module, occurrence)
-    if reference is None or not isinstance(reference.meaning, Outside):
-        return ""
-    attributes = [attribute.attr for attribute in occurrence.attributes]
-    return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
-
-
 def find_writes(program: Program, bindings: Bindings) -> dict[str, list[Write]]:
     """All statements that set one variable by its literal name, by variable."""
     writes: dict[str, list[Write]] = {}
@@ -88,11 +79,8 @@ def _write(bindings: Bindings, module: Module, node: ast.AST) -> Write | None:
             keeps = True
         case _:
             return None
-    root: Any = target
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    occurrence = module.by_node.get(root)
+    occurrence = module.by_node.get(root_of(target))
     if occurrence is None:
         return None
-    path = outside_path(bindings, module, occurrence).removesuffix(".setdefault")
+    path = bindings.outside_path(module, occurrence).removesuffix(".setdefault")
     return Write(module, occurrence, name, value, keeps, node) if path == "os.environ" else None

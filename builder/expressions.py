@@ -12,7 +12,7 @@ from typing import Any
 
 from builder import strings, trees, values
 from builder.bindings import Outside, Variable
-from builder.configs import FunctionNode, root_of
+from builder.configs import FunctionNode
 from builder.edits import Span
 from builder.facts import Facts
 from builder.flow import tells, variable_of
@@ -22,6 +22,7 @@ from builder.rewrite import Rewrite
 from builder.scan import External, Module
 from builder.scopes import Occurrence
 from builder.surgery import Surgeon
+from builder.trees import root_of
 from builder.values import Run
 
 HOW = "read its fields, or pass it to a parameter annotated with the config class; nothing else can be frozen"

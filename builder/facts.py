@@ -196,8 +196,7 @@ class Facts:
         match around:
             case ast.Attribute(attr=name):
                 call = self.parents(module).get(around)
-                reading = {name for names in values.READING.values() for name in names}
-                return name in reading and isinstance(call, ast.Call) and call.func is around
+                return name in values.READING_NAMES and isinstance(call, ast.Call) and call.func is around
             case ast.Subscript(ctx=ast.Load(), value=value):
                 return value is node and not isinstance(self.parents(module).get(around), ast.Attribute)
             case ast.Compare() | ast.For() | ast.comprehension() | ast.Starred() | ast.FormattedValue():
@@ -220,7 +219,7 @@ class Facts:
         home = bound.home()
         if home.kind != "function" or len(home.bound[bound.name]) != 1 or self.is_bound_inside(home, bound.name):
             return False
-        places = (o for o in module.scope.occurrences if o.name == bound.name and o.home() is home and o is not bound)
+        places = (place for place in module.places(home, bound.name) if place is not bound)
         return all(place.kind == "load" and self.is_only_read(module, place.node) for place in places)
 
     def is_only_read_attribute(self, name: str) -> bool:
@@ -286,7 +285,7 @@ class Facts:
             known = self.parameter(module, scope, name) if len(bound) == 1 else None
             if known is None or self.is_lasting(known[0]):
                 return known
-            places = (o for o in module.scope.occurrences if o.name == name and o.home() is scope and o.kind == "load")
+            places = (place for place in module.places(scope, name) if place.kind == "load")
             return known if all(self.is_only_read(module, place.node) for place in places) else None
         flow = self.function_flow(module, scope)
         if flow is None:

@@ -28,10 +28,11 @@ from builder.edits import Edit, Quote, quoted
 from builder.errors import BuildError, Problem
 from builder.link import Linker
 from builder.rewrite import Rewrite
-from builder.scan import External, InPackage, Module, Part
+from builder.scan import InPackage, Module, Part
 from builder.scopes import Occurrence
 from builder.shake import Kept, Shaker
 from builder.source import inner_statements
+from builder.trees import root_of
 
 DATACLASS = "dataclasses.dataclass"
 SPECIAL = {
@@ -189,7 +190,7 @@ class _Fields:
                 return False
         elif occurrence.name not in self.local_imports.get(module.name, ()):
             return False
-        return self.outside(module, occurrence) in (DATACLASS, "dataclasses")
+        return self.bindings.imported_path(module, occurrence) in (DATACLASS, "dataclasses")
 
     def maker(self, part: Part, occurrence: Occurrence) -> list[Variable] | None:
         """What stands for `dataclass` because of a use: nothing for a decorator of a class, a variable for an
@@ -230,29 +231,12 @@ class _Fields:
                 return True  # pydantic.dataclasses.dataclass and the like
         return False
 
-    def outside(self, module: Module, occurrence: Occurrence) -> str:
-        """The dotted name of something from outside, imports in functions included; "" for anything else."""
-        attributes = [attribute.attr for attribute in occurrence.attributes]
-        reference = self.bindings.of(module, occurrence)
-        if reference is not None:
-            if isinstance(reference.meaning, Outside):
-                return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
-            return ""
-        home = occurrence.home()
-        for bound in home.bound.get(occurrence.name, []) if home is not module.scope else []:
-            found = self.bindings.import_of(bound) if bound.kind == "import" else None
-            if found is not None and isinstance(found.target, External):
-                target = found.target
-                return ".".join([target.module, *([target.name] if target.name else []), *attributes])
-        return ""
-
     def path(self, node: ast.expr, module: Module) -> str:
         """The dotted name of a builtin or of something from outside; "" for anything else."""
         value: ast.AST = node.value if isinstance(node, ast.Subscript) else node
-        while isinstance(value, ast.Attribute):
-            value = value.value
-        occurrence = module.by_node.get(value)
-        return (self.outside(module, occurrence) if occurrence else "") or self.effects.path(node, module)
+        occurrence = module.by_node.get(root_of(value))
+        path = self.bindings.imported_path(module, occurrence) if occurrence else ""
+        return path or self.effects.path(node, module)
 
     # Their fields
 
@@ -550,9 +534,7 @@ class _Field:
 
     def attribute(self, node: ast.Attribute) -> str | None:
         """What a dotted name surely gives, "class" or "value"; None where it may not be there."""
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
+        root = root_of(node)
         if not isinstance(root, ast.Name) or self.is_late_name(root):
             return None
         path = self.named(node)

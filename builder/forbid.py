@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from builder import trees
 from builder.availability import Availability, is_caught, is_standard, lacks, missed
-from builder.bindings import Bindings, Outside, Variable
+from builder.bindings import Bindings, Variable
 from builder.class_modules import ClassModules
 from builder.errors import Problem
 from builder.link import ATTRIBUTE_CALLS, Linker, paths_by_getattr
@@ -227,21 +227,9 @@ class _Part:
 
     def path(self, occurrence: Occurrence) -> str | None:
         """The dotted name of a builtin or of something from outside, attributes included; through local imports too."""
-        attributes = [attribute.attr for attribute in occurrence.attributes]
-        reference = self.bindings.of(self.module, occurrence)
-        if reference is not None:
-            if isinstance(reference.meaning, Outside):
-                return ".".join([reference.meaning.path, *attributes[reference.attributes :]])
-            return None
-        home = occurrence.home()
-        if home is self.module.scope:
+        if occurrence.home() is self.module.scope and self.bindings.of(self.module, occurrence) is None:
             return occurrence.name
-        bound = [self.bindings.import_of(o) for o in home.bound[occurrence.name] if o.kind == "import"]
-        for found in bound:
-            if found is not None and isinstance(found.target, External):
-                base = f"{found.target.module}.{found.target.name}" if found.target.name else found.target.module
-                return ".".join([base, *attributes])
-        return None
+        return self.bindings.imported_path(self.module, occurrence) or None
 
     def environment(self, occurrence: Occurrence) -> list[Problem]:
         """A variable may be set, and read where the launcher or the harness owns it. (Knobs are frozen by now.)"""
@@ -313,7 +301,7 @@ class _Part:
                 if use.kind != "load":
                     continue
                 named = use.attributes[reference.attributes - 1] if reference.attributes else use.node
-                call = _call_of(part.node, named)
+                call = part.module.call_of(named)
                 written = argument_of(call, function, occurrence.name) if call else None
                 if call is None or written is None:
                     return None
@@ -453,13 +441,5 @@ def _is_write(node: ast.AST, occurrence: Occurrence) -> bool:
     return False
 
 
-def _call_of(tree: ast.AST, function: ast.AST) -> ast.Call | None:
-    """The call of a function named at a place."""
-    calls = (node for node in trees.nodes(tree) if isinstance(node, ast.Call))
-    return next((node for node in calls if node.func is function), None)
-
-
 def _ends_at(node: ast.AST, occurrence: Occurrence) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node is occurrence.node
+    return trees.root_of(node) is occurrence.node

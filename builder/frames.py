@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from builder.bindings import Bindings, Outside, Variable
+from builder.bindings import Bindings, Variable
 from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.link import Linker
@@ -92,8 +92,8 @@ class Frames:
         if isinstance(node, ast.Name):
             occurrence = self.module.by_node.get(node)
             bound = occurrence.home().bound.get(node.id, []) if occurrence else []
-            assigned = {target: n.value for n in self.module.every(ast.Assign) for target in n.targets}
-            node = next((v for t, v in assigned.items() if len(bound) == 1 and t is bound[0].node), node)
+            assigned = self.module.assignment_to(bound[0].node) if len(bound) == 1 else None
+            node = assigned.value if isinstance(assigned, ast.Assign) else node
         return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
     def is_near(self, entry: ast.Name, distance: int | None) -> bool:
@@ -133,15 +133,7 @@ class Frames:
 
     def is_stack(self, function: ast.expr, among: tuple[str, ...]) -> bool:
         """Whether a function gives the entries of a stack or traceback."""
-        root = function
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = self.module.by_node.get(root)
-        reference = self.bindings.of(self.module, occurrence) if occurrence else None
-        if occurrence is None or reference is None or not isinstance(reference.meaning, Outside):
-            return False
-        attributes = (attribute.attr for attribute in occurrence.attributes[reference.attributes :])
-        return ".".join([reference.meaning.path, *attributes]) in among
+        return self.bindings.outside_path_of(self.module, function) in among
 
     def values(self, node: ast.Name) -> list[tuple[ast.expr, Part]] | None:
         """What a variable of the module is bound to, with the parts in which that stands, what is empty and itself left
@@ -152,16 +144,11 @@ class Frames:
         reference = self.bindings.of(module, occurrence) if occurrence else None
         if occurrence is None or reference is None or reference.meaning != Variable(module.name, node.id):
             return None
-        assigned: dict[ast.AST, ast.expr | None] = {}
-        for plain in module.every(ast.Assign):
-            if len(plain.targets) == 1:
-                assigned[plain.targets[0]] = plain.value
-        for annotated in module.every(ast.AnnAssign):
-            assigned[annotated.target] = annotated.value
         found: list[tuple[ast.expr, Part]] = []
         for bound in module.scope.bound[node.id]:
-            value = assigned.get(bound.node)
-            if value is None:
+            assigned = module.assignment_to(bound.node)
+            value = assigned.value if assigned else None
+            if value is None or (isinstance(assigned, ast.Assign) and len(assigned.targets) > 1):
                 return None
             several = isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or)
             for one in value.values if isinstance(value, ast.BoolOp) and several else [value]:

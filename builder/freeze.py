@@ -53,7 +53,7 @@ def freeze(program: Program, facts: Facts, options: list[Options], late: Late) -
                     freezer = _Freezer(module, rewrite, facts, origins, gone)
                     freezer.late = late
                     freezer.part(part.index)
-                    left |= unused(facts, module, part, rewrite)
+                    left |= unused(module, part, rewrite)
         if left <= gone:
             return rewrites
         gone |= left

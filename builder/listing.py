@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 from builder.arguments import Option
-from builder.environment import outside_path
 from builder.errors import Problem
 from builder.facts import Facts
 from builder.given import LAUNCH, Given, Value
@@ -151,7 +150,7 @@ def not_handed_on(facts: Facts, given: Given, linker: Linker, parts: list[Part])
     found = {}
     for part in parts if gone else ():
         for occurrence in linker.live(part):
-            path = outside_path(linker.bindings, part.module, occurrence)
+            path = linker.bindings.outside_path(part.module, occurrence)
             if occurrence.kind == "load" and STARTING.fullmatch(path):
                 source = part.module.source
                 found[(source.name, source.line(occurrence.start))] = path

@@ -63,18 +63,11 @@ class Loaded:
         if name not in module.source.text:
             return []
         found: list[ast.expr | None] = []
-        assigned: dict[ast.AST, ast.expr] = {}
-        for node in module.every(ast.Assign):
-            assigned.update(dict.fromkeys(node.targets, node.value))
-        bare: set[ast.AST] = set()
-        for annotated in module.every(ast.AnnAssign):
-            if annotated.value is None:
-                bare.add(annotated.target)
-            else:
-                assigned[annotated.target] = annotated.value
         for scope in module.scope.scopes.values():
-            if scope.kind == "class":
-                found += [assigned.get(o.node) for o in scope.bound.get(name, []) if o.node not in bare]
+            for bound in scope.bound.get(name, []) if scope.kind == "class" else ():
+                assigned = module.assignment_to(bound.node)
+                if assigned is None or assigned.value is not None:  # an annotation alone gives nothing
+                    found.append(assigned.value if assigned else None)
         found += [None for node in module.every(ast.Attribute) if node.attr == name and not _is_load(node)]
         found += [None for node in module.every(ast.keyword) if node.arg == name]
         found += [None for node in module.every(ast.Constant) if node.value == name]

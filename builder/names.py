@@ -557,11 +557,5 @@ def _wanted(symbol: Symbol) -> str:
 
 def is_jit(bindings: Bindings, module: Module, decorator: ast.expr) -> bool:
     """Whether a decorator is `nki.jit` or `nki.jit(...)`."""
-    node: ast.AST = decorator.func if isinstance(decorator, ast.Call) else decorator
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    occurrence = module.by_node.get(node)
-    reference = bindings.of(module, occurrence) if occurrence else None
-    if occurrence is None or reference is None or not isinstance(reference.meaning, Outside):
-        return False
-    return ".".join([reference.meaning.path, *(a.attr for a in occurrence.attributes)]) == "nki.jit"
+    node = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return bindings.outside_path_of(module, node) == "nki.jit"

@@ -105,7 +105,9 @@ class _Namespaces:
                             )
                         ],
                         is_async=0,
-                    ) if tested == name and self.is_read(module, call) and self.is_builtin(module, function):
+                    ) if (
+                        tested == name and self.is_read(module, call) and self.bindings.names_builtin(module, function)
+                    ):
                         if self.is_plain_class(module, kind):
                             try:
                                 names = list(self.listed(module, part.index))
@@ -113,15 +115,11 @@ class _Namespaces:
                                 return
                             yield values, f"({', '.join(names)}{',' if len(names) == 1 else ''})"
 
-    def is_builtin(self, module: Module, node: ast.AST) -> bool:
-        occurrence = module.by_node.get(node)
-        return occurrence is not None and self.bindings.is_builtin(module, occurrence)
-
     def is_read(self, module: Module, node: ast.expr) -> bool:
         """Whether an expression is `globals()`, or `vars()` of the module."""
         match node:
             case ast.Call(func=ast.Name(id=name) as function, args=[], keywords=[]) if name in READERS:
-                return self.is_builtin(module, function)
+                return self.bindings.names_builtin(module, function)
         return False
 
     def is_bound(self, module: Module, name: str, part: Part) -> bool | None:
@@ -269,26 +267,14 @@ class _Namespaces:
             for other in self.program.modules.values()
             if "register" in other.source.text
             for attribute in other.every(ast.Attribute)
-            if attribute.attr == "register" and not self.outside(other, attribute.value)
+            if attribute.attr == "register" and not self.bindings.outside_path_of(other, attribute.value)
         )
         return all(self.is_abc(home, base) for base in definition.bases) and not any(registering)
 
     def is_abc(self, module: Module, base: ast.expr) -> bool:
         """Whether a base class is `abc.ABC`, or another such class of the recipe."""
-        path = self.outside(module, base)
+        path = self.bindings.outside_path_of(module, base)
         return path == "abc.ABC" or (not path and isinstance(base, ast.Name) and self.is_plain_class(module, base))
-
-    def outside(self, module: Module, node: ast.expr) -> str:
-        """The dotted name of something from outside; "" for anything else."""
-        root = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = module.by_node.get(root)
-        reference = self.bindings.of(module, occurrence) if occurrence else None
-        if occurrence is None or reference is None or not isinstance(reference.meaning, Outside):
-            return ""
-        attributes = (attribute.attr for attribute in occurrence.attributes[reference.attributes :])
-        return ".".join([reference.meaning.path, *attributes])
 
 
 def _is_member(target: object) -> TypeGuard[Member]:

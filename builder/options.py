@@ -18,6 +18,7 @@ from builder.flow import Flow
 from builder.objects import READERS, Parsed
 from builder.scan import Module
 from builder.scopes import Occurrence, Scope
+from builder.trees import root_of
 from builder.values import MUTABLE, UNKNOWN
 
 
@@ -140,7 +141,7 @@ class _Tracer:
     def occurrences(self, module: Module, scope: Scope, name: str) -> list[tuple[Module, Occurrence]]:
         if scope is module.scope:
             return self.facts.uses(Variable(module.name, name))
-        return [(module, o) for o in module.scope.occurrences if o.name == name and o.home() is scope]
+        return [(module, place) for place in module.places(scope, name)]
 
     def hold(self, module: Module, scope: Scope, name: str, node: ast.AST) -> None:
         """A name that should hold the options and nothing else; what it is used for counts in any case."""
@@ -206,17 +207,22 @@ class _Tracer:
             node = occurrence.attributes[used - 1]
         parents = self.facts.parents(module)
         around = parents.get(node)
+        is_builtin = self.facts.bindings.names_builtin
         match around:
-            case ast.Call(func=ast.Name(id="vars") as name, args=[only]) if self.is_builtin(module, name):
+            case ast.Call(func=ast.Name(id="vars") as name, args=[only]) if self.facts.bindings.names_builtin(
+                module, name
+            ):
                 assert only is node
                 self.table(module, around)
             case ast.Call(
                 func=ast.Name(id="getattr" | "hasattr") as name, args=[only, ast.Constant(value=str(key)), *_]
-            ) if self.is_builtin(module, name) and only is node:
+            ) if is_builtin(module, name) and only is node:
                 value = vars(self.namespace).get(key)
                 if value is UNKNOWN or isinstance(value, MUTABLE):
                     self.stay(module, node)
-            case ast.Call(func=ast.Name(id=shown) as name) if shown in READERS and self.is_builtin(module, name):
+            case ast.Call(func=ast.Name(id=shown) as name) if shown in READERS and self.facts.bindings.names_builtin(
+                module, name
+            ):
                 self.stay(module, node)
             case ast.FormattedValue():
                 self.stay(module, node)
@@ -233,10 +239,6 @@ class _Tracer:
                 self.hold(module, bound.home(), bound.name, target)
             case _:
                 self.escape(module, node)
-
-    def is_builtin(self, module: Module, name: ast.Name) -> bool:
-        occurrence = module.by_node.get(name)
-        return occurrence is not None and self.facts.bindings.is_builtin(module, occurrence)
 
     def member(self, module: Module, attribute: ast.Attribute) -> None:
         """A field is read, or set by a statement that was followed."""
@@ -272,10 +274,7 @@ class _Tracer:
 
     def callee(self, module: Module, call: ast.Call) -> tuple[Module, FunctionNode, int] | None:
         """The function that a call runs, and how many of its parameters are bound before."""
-        root: ast.AST = call.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        occurrence = module.by_node.get(root)
+        occurrence = module.by_node.get(root_of(call.func))
         reference = self.facts.bindings.of(module, occurrence) if occurrence else None
         if occurrence is None or (reference and reference.attributes != len(occurrence.attributes)):
             return None

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from builder import trees
 from builder.bindings import Variable
-from builder.configs import FunctionNode, root_of
-from builder.objects import READERS, argument_of
+from builder.configs import FunctionNode
+from builder.objects import READERS, Constant, argument_of
 from builder.scan import Module
 from builder.scopes import Occurrence
+from builder.trees import root_of
 from builder.values import UNKNOWN, Evaluator, RaisedError, UnknownValueError, is_constant
 
 if TYPE_CHECKING:
@@ -27,25 +28,23 @@ if TYPE_CHECKING:
 NESTED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)  # they do not see the class's names
 OPTIONS = frozenset({"eq", "frozen", "kw_only", "repr", "slots"})  # of `dataclass`: none changes what fields hold
 
-Known = tuple[Any, tuple[str, ...]]  # a value, and the knobs that had a part in it
-
 
 @dataclass(frozen=True, eq=False)
 class Settings:
     """An instance of such a class: attributes with their knobs, UNKNOWN for those that cannot be told."""
 
     variable: Variable
-    attributes: dict[str, Known]
+    attributes: dict[str, Constant]
 
 
-def attributes(node: ast.ClassDef, fields: bool, code: Evaluator) -> dict[str, Known] | None:
+def attributes(node: ast.ClassDef, fields: bool, code: Evaluator) -> dict[str, Constant] | None:
     """What the attributes of a class are when its body runs now; None for a class that does more than list them.
 
     `code` evaluates in the class's module; `fields`: the class is a dataclass.
     """
     if node.bases or node.keywords or (node.decorator_list and not fields):
         return None
-    known: dict[str, Known] = {}
+    known: dict[str, Constant] = {}
     for statement in node.body:
         match statement:
             case (
@@ -110,7 +109,9 @@ class Keeping:
                     case ast.Assign(targets=[ast.Name() as target]) | ast.AnnAssign(target=ast.Name() as target):
                         return self.is_asked(module, module.by_node[target], seen)
                 return isinstance(kept, ast.Attribute)
-            case ast.Call(func=ast.Name(id=name)) if around.func is not node and self.is_builtin(module, around.func):
+            case ast.Call(func=ast.Name(id=name)) if around.func is not node and self.facts.bindings.names_builtin(
+                module, around.func
+            ):
                 asks = name in READERS or name in ("getattr", "hasattr", "isinstance")
                 return asks or (name == "vars" and self.facts.is_only_read(module, around))
             case ast.Call() if around.func is not node:
@@ -120,11 +121,6 @@ class Keeping:
                 return isinstance(call, ast.Call) and self.is_taken(module, call, around.value, seen)
         return False
 
-    def is_builtin(self, module: Module, node: ast.AST) -> bool:
-        """Whether a name stands for a builtin."""
-        occurrence = module.by_node.get(node)
-        return occurrence is not None and self.facts.bindings.is_builtin(module, occurrence)
-
     def is_asked(self, module: Module, bound: Occurrence, seen: set[Any]) -> bool:
         """Whether all code that reads a variable which holds settings only asks for them."""
         home = bound.home()
@@ -133,7 +129,7 @@ class Keeping:
         seen.add((home, bound.name))
         if home is module.scope:
             return all(self.only_asks(*use, seen) for use in self.facts.uses(Variable(module.name, bound.name)))
-        places = [o for o in module.scope.occurrences if o.name == bound.name and o.home() is home and o is not bound]
+        places = [place for place in module.places(home, bound.name) if place is not bound]
         return home.kind == "function" and all(
             place.kind in ("load", "type_load") and self.only_asks(module, place, seen) for place in places
         )
@@ -166,7 +162,7 @@ def is_dataclass(node: ast.ClassDef, code: Any) -> bool:
     return False
 
 
-def _value(node: ast.expr, code: Evaluator, known: dict[str, Known]) -> Known:
+def _value(node: ast.expr, code: Evaluator, known: dict[str, Constant]) -> Constant:
     children = list(trees.nodes(node))
     if any(isinstance(child, NESTED) for child in children):
         return UNKNOWN, ()

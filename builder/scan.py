@@ -108,6 +108,7 @@ class Module:
     by_node: dict[ast.AST, Occurrence] = field(default_factory=dict)
     _by_kind: dict[type, list[Any]] = field(default_factory=dict)
     _calls: dict[ast.AST, ast.Call] = field(default_factory=dict)
+    _assignments: dict[ast.AST, ast.Assign | ast.AnnAssign] = field(default_factory=dict)
 
     def every(self, kind: type[Node]) -> list[Node]:
         """All nodes of one kind in the module's tree."""
@@ -121,6 +122,17 @@ class Module:
         if not self._calls:
             self._calls = {call.func: call for call in self.every(ast.Call)}
         return self._calls.get(function)
+
+    def assignment_to(self, target: ast.AST) -> ast.Assign | ast.AnnAssign | None:
+        """The assignment that has an expression as a target; None for any other use, in a tuple of targets too."""
+        if not self._assignments:
+            self._assignments = {target: one for one in self.every(ast.Assign) for target in one.targets}
+            self._assignments.update({one.target: one for one in self.every(ast.AnnAssign)})
+        return self._assignments.get(target)
+
+    def places(self, scope: Scope, name: str) -> list[Occurrence]:
+        """Every place that means the variable of this name in a scope."""
+        return [o for o in self.scope.occurrences if o.name == name and o.home() is scope]
 
     @property
     def package(self) -> str:

@@ -9,7 +9,7 @@ from builder import hints, main_block, trees
 from builder.availability import lacks
 from builder.bindings import Bindings, Outside, Variable
 from builder.effects import Effects
-from builder.environment import CHANGING, outside_path
+from builder.environment import CHANGING
 from builder.errors import Problem
 from builder.late import Late
 from builder.link import Linker, is_main_block
@@ -305,7 +305,7 @@ class Shaker:
         for node in trees.nodes(part.node):
             if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 return not self.is_own_container(part.module, node)
-        paths = (outside_path(self.bindings, part.module, o) for o in part.module.by_part.get(part.index, []))
+        paths = (self.bindings.outside_path(part.module, o) for o in part.module.by_part.get(part.index, []))
         return any(path.startswith("os.environ.") and path.rpartition(".")[2] in CHANGING for path in paths)
 
     def is_own_container(self, module: Module, node: ast.Attribute | ast.Subscript) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from builder.bindings import Bindings, Outside, Variable
+from builder.bindings import Bindings, Variable
 from builder.effects import Effects
 from builder.link import Linker
 from builder.scan import Module, Part
@@ -74,12 +74,6 @@ class Shown:
         """Whether kept code looks at running functions."""
         if self._frames is None:
             occurrences = ((part.module, occurrence) for part in self.parts for occurrence in self.linker.live(part))
-            self._frames = any(self.path(module, occurrence) in FRAMES for module, occurrence in occurrences)
+            path = self.bindings.outside_path
+            self._frames = any(path(module, occurrence) in FRAMES for module, occurrence in occurrences)
         return self._frames
-
-    def path(self, module: Module, occurrence: Occurrence) -> str:
-        """The dotted name of something from outside; "" for anything else."""
-        reference = self.bindings.of(module, occurrence)
-        if reference is None or not isinstance(reference.meaning, Outside):
-            return ""
-        return ".".join([reference.meaning.path, *(attribute.attr for attribute in occurrence.attributes)])

@@ -7,7 +7,6 @@ from __future__ import annotations
 import ast
 
 from builder.bindings import Variable
-from builder.environment import outside_path
 from builder.facts import Facts
 from builder.scan import Module, Part
 
@@ -37,7 +36,7 @@ def concerned(facts: Facts) -> set[Part]:
 
     for module in facts.program.modules.values():
         for occurrence in module.scope.occurrences:
-            if occurrence.kind == "load" and outside_path(facts.bindings, module, occurrence).startswith(SOURCES):
+            if occurrence.kind == "load" and facts.bindings.outside_path(module, occurrence).startswith(SOURCES):
                 add(module, occurrence.part)
     for variable in facts.constants:
         module = facts.program.modules[variable.module]

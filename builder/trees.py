@@ -17,6 +17,13 @@ def inner_fields(node: ast.AST) -> tuple[str, ...]:
     return _FIELDS[kind]
 
 
+def root_of(node: ast.AST) -> ast.AST:
+    """The innermost value of an attribute chain."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
     """All nodes of a tree, in the order of `ast.walk`: level by level."""
     found = [tree]

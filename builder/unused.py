@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 
 from builder.configs import FunctionNode, Key
-from builder.facts import Facts
 from builder.rewrite import Rewrite
 from builder.scan import Module, Part
 from builder.scopes import Occurrence
@@ -20,7 +19,7 @@ from builder.scopes import Occurrence
 SEEN = frozenset({"dir", "eval", "exec", "locals", "vars"})  # what sees variables that no code names
 
 
-def unused(facts: Facts, module: Module, part: Part, rewrite: Rewrite) -> set[ast.stmt]:
+def unused(module: Module, part: Part, rewrite: Rewrite) -> set[ast.stmt]:
     """The statements of a part that only bind a variable which nothing reads any more, and something did before."""
     if not rewrite.dead:
         return set()
@@ -39,13 +38,13 @@ def unused(facts: Facts, module: Module, part: Part, rewrite: Rewrite) -> set[as
             places.setdefault(key, []).append(occurrence)
     found: set[ast.stmt] = set()
     for key in read:
-        binding = [_binding(facts, module, rewrite, occurrence) for occurrence in places.get(key, [])]
+        binding = [_binding(module, rewrite, occurrence) for occurrence in places.get(key, [])]
         if key[0].node not in watched and None not in binding:
             found.update(statement for statement in binding if statement is not None)
     return found
 
 
-def _binding(facts: Facts, module: Module, rewrite: Rewrite, occurrence: Occurrence) -> ast.stmt | None:
+def _binding(module: Module, rewrite: Rewrite, occurrence: Occurrence) -> ast.stmt | None:
     """The statement that binds a name here and does nothing else; None for any other use of the name."""
     if occurrence.kind == "definition":
         node = occurrence.node
@@ -54,7 +53,7 @@ def _binding(facts: Facts, module: Module, rewrite: Rewrite, occurrence: Occurre
             node.decorator_list or node.args.defaults or any(node.args.kw_defaults)
         )
         return node if plain else None
-    statement = facts.parents(module).get(occurrence.node)
+    statement = module.assignment_to(occurrence.node)
     match statement:
         case (
             ast.Assign(targets=[ast.Name()], value=value) | ast.AnnAssign(target=ast.Name(), value=ast.expr() as value)

@@ -241,6 +241,7 @@ READING: dict[type, frozenset[str]] = {
     float: frozenset({"is_integer"}),
     argparse.ArgumentParser: frozenset({"parse_args", "parse_known_args", "get_default"}),
 }
+READING_NAMES = frozenset().union(*READING.values())
 CHANGING: dict[type, frozenset[str]] = {
     dict: frozenset({"clear", "pop", "setdefault", "update"}),
     list: frozenset({"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}),

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from builder import nesting, scopes
+from builder import nesting, scopes, trees
 from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
@@ -256,9 +256,7 @@ class Comparison:
                 return line
             return self.items(values, found.values, line)
         if isinstance(node, ast.Attribute):
-            root: Any = node
-            while isinstance(root, ast.Attribute):
-                root = root.value
+            root = trees.root_of(node)
             name = rewrite.renamed.get((node, root.id)) if isinstance(root, ast.Name) else None
             if name is not None:
                 same = isinstance(found, ast.Name) and found.id == name and type(node.ctx) is type(found.ctx)
