@@ -207,10 +207,14 @@ class Flow(Code):
         self.facts.decisions[node.test] = (taken, knobs)
         for statement in node.orelse if taken else node.body:
             self.bury(statement)
+        return self.follow_under(knobs, node.body if taken else node.orelse)
+
+    def follow_under(self, knobs: tuple[str, ...], body: list[ast.stmt]) -> bool:
+        """Follow a block that these knobs chose."""
         outer = self.deciding
         self.deciding = list(dict.fromkeys([*outer, *knobs]))
         try:
-            return self.follow(node.body if taken else node.orelse)
+            return self.follow(body)
         finally:
             self.deciding = outer
 
@@ -274,18 +278,14 @@ class Flow(Code):
                     self.bury(statement)
         if chosen is node.body:
             return True
-        outer = self.deciding
-        self.deciding = list(dict.fromkeys([*outer, *knobs]))
         read = list(dict.fromkeys(self.context.read[before:]))
-        try:
-            return self.follow(chosen)
-        finally:
-            self.deciding = outer
-            made = node.body[0]
-            target = made.targets[0] if isinstance(made, ast.Assign) else getattr(made, "target", None)
-            if len(read) == 1 and isinstance(target, ast.Name):  # what the handler makes of it
-                used = tuple(knob for knob in self.knobs.get(target.id, ()) if knob not in outer)
-                self.facts.note(read[0], self.variables.get(target.id, UNKNOWN), used, self.place(made))
+        reaches = self.follow_under(knobs, chosen)
+        made = node.body[0]
+        target = made.targets[0] if isinstance(made, ast.Assign) else getattr(made, "target", None)
+        if len(read) == 1 and isinstance(target, ast.Name):  # what the handler makes of it
+            used = tuple(knob for knob in self.knobs.get(target.id, ()) if knob not in self.deciding)
+            self.facts.note(read[0], self.variables.get(target.id, UNKNOWN), used, self.place(made))
+        return reaches
 
     def note(self, node: ast.stmt) -> None:
         """Remember what a statement that was evaluated whole has done."""

@@ -29,8 +29,6 @@ from typing import Any
 
 import torch
 
-LIBRARY = {os.__file__, os._Environ.__getitem__.__code__.co_filename, "<frozen os>", "<frozen _collections_abc>"}
-
 
 class ReadError(Exception):
     """The program asked for a variable that it may not know."""
