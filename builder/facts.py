@@ -25,6 +25,7 @@ from builder.knobs import Config
 from builder.objects import READERS, Constant, External, Function, Instance, Parsed, Version, argument_of, default_of
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
+from builder.settings import own_hooks
 from builder.values import UNKNOWN, RaisedError, Run, UnknownValueError
 
 # Decorators that hand arguments on as they are.
@@ -331,7 +332,7 @@ class Facts:
         variable = Variable(module.name, function.name)
         if self.bindings.definition(variable) is not function:
             return None
-        hooks = {hook.name: hook.parameters for hook in self.program.settings.profile.hooks}
+        hooks = {hook.name: hook.parameters for hook in own_hooks(self.program.settings.profile)}
         if module is self.program.entry and name in hooks.get(function.name, ()):
             return None  # the contest gives it
         found: list[Constant] = []

@@ -37,7 +37,7 @@ from builder.namespaces import written_out
 from builder.nesting import room_for_trees
 from builder.options import find as find_options
 from builder.scan import Part, Program, scan
-from builder.settings import Settings, read_settings, settings_of
+from builder.settings import Settings, own_hooks, read_settings, settings_of
 from builder.shake import Kept, Shaker
 from builder.strip import strip
 from builder.values import RaisedError, UnknownValueError
@@ -281,7 +281,7 @@ def _facts(program: Program, knobs: dict[str, Knob], config_file: Path | None, c
         f"{budget.startup_allowance_seconds:g} s, to the end of update "
         f"{budget.startup_updates_excluded}.",
     ]
-    for hook in profile.hooks:
+    for hook in own_hooks(profile):
         for part in kept.parts:
             if isinstance(part.node, ast.FunctionDef) and part.node.name == hook.name and part.module is program.entry:
                 summary = (ast.get_docstring(part.node) or "").split("\n\n")[0]

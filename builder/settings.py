@@ -15,7 +15,7 @@ import yaml
 from builder import nesting, trees
 from builder.errors import BuildError, Problem, refuse
 from builder.versions import STANDARD
-from scorer.contest import Profile, ProfileError, load
+from scorer.contest import Hook, Profile, ProfileError, load
 
 
 @dataclass(frozen=True)
@@ -166,6 +166,11 @@ def read_settings(path: Path, contest_name: str | None = None) -> Settings:
     )
 
 
+def own_hooks(profile: Profile) -> list[Hook]:
+    """The contest's hooks that the built file must define; other files of a submission have hooks of their own."""
+    return [hook for hook in profile.hooks if hook.file == profile.launch.script]
+
+
 def settings_of(entry: Path, contest_name: str) -> Settings:
     """Settings for an entry alone: the hooks are the contest's, the launch string is given beside."""
     if not entry.is_file():
@@ -177,7 +182,7 @@ def settings_of(entry: Path, contest_name: str) -> Settings:
         name="--entry",
         root=root,
         entry=module,
-        hooks=tuple(hook.name for hook in profile.hooks),
+        hooks=tuple(hook.name for hook in own_hooks(profile)),
         config=None,
         loader=None,
         profile=profile,
@@ -219,7 +224,7 @@ def _text(entry: Entry, key: str, name: str) -> str:
 
 
 def _hooks(entries: dict[str, Entry], profile: Profile, name: str) -> tuple[str, ...]:
-    entry = entries.get("hooks", Entry([hook.name for hook in profile.hooks], 1))
+    entry = entries.get("hooks", Entry([hook.name for hook in own_hooks(profile)], 1))
     if not isinstance(entry.value, list) or not entry.value or not all(isinstance(hook, str) for hook in entry.value):
         raise refuse(
             "BLD002",

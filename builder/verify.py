@@ -14,6 +14,7 @@ from builder.emit import Output
 from builder.errors import BuildError, Problem
 from builder.rewrite import Rewrite
 from builder.scan import Part
+from builder.settings import own_hooks
 from builder.source import Source, all_statements
 from builder.strip import strip
 from builder.versions import ADDED
@@ -75,7 +76,7 @@ class _Proof:
 
     def hooks(self, tree: ast.Module, hooks: tuple[str, ...]) -> None:
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        wanted = {hook.name: hook.parameters for hook in self.profile.hooks}
+        wanted = {hook.name: hook.parameters for hook in own_hooks(self.profile)}
         for name in {**dict.fromkeys(hooks), **wanted}:
             node = functions.get(name)
             if node is None:

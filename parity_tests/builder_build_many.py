@@ -43,7 +43,8 @@ def main() -> None:
         return namespace(given["profiles"][str(name)])
 
     contest.load = load
-    contest.Profile, contest.ProfileError = types.SimpleNamespace, ValueError
+    contest.Profile = contest.Hook = types.SimpleNamespace
+    contest.ProfileError = ValueError
     sys.modules["scorer.contest"] = contest
     from builder.errors import BuildError
     from builder.produce import Request, build

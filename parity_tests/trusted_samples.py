@@ -245,7 +245,8 @@ def small_profile() -> Profile:
     profile = load("embedded")
     public = EvaluationSettings(split="public_val", max_tokens=300, seq_len=LENGTH, batch_size=4, world_size=1)
     official = public.model_copy(update={"split": "private_val", "max_tokens": 256, "seq_len": 32})
-    evaluation = profile.evaluation.model_copy(update={"public": public, "official": official, "purity_tokens": 128})
+    purity = profile.evaluation.purity.model_copy(update={"tokens": 128})
+    evaluation = profile.evaluation.model_copy(update={"public": public, "official": official, "purity": purity})
     machine = profile.machine.model_copy(update={"device": "cpu"})
     return profile.model_copy(update={"evaluation": evaluation, "machine": machine})
 

@@ -7,47 +7,125 @@ Errors name the file, the line, what was expected, what was found and what to do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 CONTESTS = Path(__file__).parent / "contests"
 
 
 Effect = Literal["numerics", "speed", "execution"]
+Ruling = Literal["allow", "strip", "refuse"]
+Weight = Literal["hard", "advice", "off"]
+Dtype = Literal["bfloat16", "float16", "float32"]
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Nothing = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # a quantity that may be zero
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+Index = Annotated[int, Field(ge=0)]
+Text = Annotated[str, Field(min_length=1)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_*][A-Za-z0-9_*]*$")]  # a name, or a pattern with `*`
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Code = Annotated[str, Field(pattern=r"^[A-Z]{3}[0-9]{3}$")]  # of a finding: REV010
+Confidence = Literal["stated", "seen", "inferred"]
+Setting = Literal["split", "max_tokens", "seq_len", "batch_size", "world_size"]
+
+
+def _below(path: str) -> str:
+    if path.startswith("/") or "\0" in path or not {*path.split("/")}.isdisjoint({"", ".", ".."}):
+        raise ValueError("must be a relative path with `/` between plain names")
+    return path
+
+
+def _ascending(ends: list[float]) -> list[float]:
+    if ends[0] > ends[1]:
+        raise ValueError("must be written as [lowest, highest]")
+    return ends
+
+
+RelativePath = Annotated[str, AfterValidator(_below)]
+Range = Annotated[list[Number], Field(min_length=2, max_length=2), AfterValidator(_ascending)]  # lowest and highest
+Change = Annotated[list[int | str], Field(min_length=2, max_length=2)]  # a value before and after
 
 
 class Section(BaseModel):
-    """Base of every part of a profile: frozen, unknown keys are errors."""
+    """Base of every part of a profile: frozen, of exactly the types that are written, unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Budget(Section):
     """Clock rules, in seconds (contest.md, Clock)."""
 
-    train_seconds: float
-    startup_allowance_seconds: float
-    startup_updates_excluded: int
-    eval_timeout_seconds: float
-    run_timeout_seconds: float  # the room kills a lane after this long
+    train_seconds: Seconds
+    startup_allowance_seconds: Nothing  # start-up is free up to this; the excess is charged
+    startup_updates_excluded: Index  # start-up ends with this many updates
+    charged_until: Literal["process_end", "last_update"]  # where the charged clock stops
+    reserve_seconds: Nothing  # less than this left of the budget is worth a warning
+    eval_timeout_seconds: Seconds
+    run_timeout_seconds: Seconds  # the room kills a lane after this long
+
+
+class Combination(NamedTuple):
+    """One way of starting that scores: variables of the launch string, and the process count."""
+
+    environment: dict[str, str]
+    nproc_per_node: int
 
 
 class LaunchRules(Section):
     """What a launch string may say; anything else is refused."""
 
-    environment: dict[str, list[str]]  # variable -> values allowed
-    required_environment: list[str]  # variables that must be given
-    launcher: list[str]  # ["torchrun", "--standalone"]
-    nproc_per_node: list[int]
+    environment: dict[Identifier, Annotated[list[Text], Field(min_length=1)]]  # variable -> values allowed
+    required_environment: list[Identifier]  # variables that must be given
+    launcher: Annotated[list[Text], Field(min_length=1)]  # ["torchrun", "--standalone"]
+    nproc_option: Text  # "--nproc_per_node": written before `=` and the process count
+    nproc_per_node: Annotated[list[Count], Field(min_length=1)]
     full_chip: list[str]  # e.g. "NEURON_LOGICAL_NC_CONFIG=1 x 8": combinations that score; empty: all do
-    script: str  # "train.py"
+    script: Text  # "train.py"
     flags: bool  # True: words may follow the script
+
+    @property
+    def combinations(self) -> list[Combination]:
+        """`full_chip`, read."""
+        return [_combination(text) for text in self.full_chip]
+
+    @field_validator("required_environment")
+    @classmethod
+    def _known_variables(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        known = info.data.get("environment", {})
+        return _each(names, lambda name: name in known, f"one of launch.environment: {', '.join(known) or 'none'}")
+
+    @field_validator("full_chip")
+    @classmethod
+    def _readable(cls, combinations: list[str], info: ValidationInfo) -> list[str]:
+        known, counts = info.data.get("environment", {}), info.data.get("nproc_per_node", [])
+
+        def fits(text: str) -> bool:
+            try:
+                variables, count = _combination(text)
+            except ValueError:
+                return False
+            return count in counts and all(value in known.get(name, []) for name, value in variables.items())
+
+        return _each(combinations, fits, "NAME=VALUE... x COUNT, of the variables, values and counts above")
 
 
 class EnvironmentPolicy(Section):
@@ -55,14 +133,23 @@ class EnvironmentPolicy(Section):
     shorter one.
     """
 
-    launcher_owned: list[str]  # RANK, WORLD_SIZE, ...: a submission may read them; the builder leaves them
-    harness_owned: list[str]  # the kit reads them
-    matters: dict[str, Effect]  # variable -> what it changes; compared between lanes
+    launcher_owned: list[Variable]  # RANK, WORLD_SIZE, ...: a submission may read them; the builder leaves them
+    harness_owned: list[Variable]  # the kit reads them
+    matters: dict[Variable, Effect]  # variable -> what it changes; compared between lanes
+    policy: dict[Variable, Ruling]  # variable -> whether the submission may have it; "*" must be there
+    cache_directories: dict[Identifier, RelativePath]  # variable -> where it points below a run's cache directory
+
+    @field_validator("policy")
+    @classmethod
+    def _complete(cls, policy: dict[str, Ruling]) -> dict[str, Ruling]:
+        if "*" not in policy:
+            raise ValueError("has no '*', which says what holds for all other variables")
+        return policy
 
     def effect(self, variable: str) -> Effect | None:
         """What a variable changes in a run; None where the profile knows of nothing."""
-        matching = [pattern for pattern in self.matters if fnmatchcase(variable, pattern)]
-        return self.matters[max(matching, key=lambda pattern: ("*" not in pattern, len(pattern)))] if matching else None
+        pattern = _most_specific(variable, self.matters)
+        return None if pattern is None else self.matters[pattern]
 
     def owner(self, variable: str) -> Literal["launcher", "harness"] | None:
         """Who sets a variable, where that is not the submission's author."""
@@ -70,132 +157,231 @@ class EnvironmentPolicy(Section):
             return "launcher"
         return "harness" if any(fnmatchcase(variable, pattern) for pattern in self.harness_owned) else None
 
+    def ruling(self, variable: str) -> Ruling:
+        """What holds for a variable. Those of launcher and harness are allowed.
+
+        allow   the submission may read it
+        strip   it is removed before the program starts: a read finds nothing, and is worth advice
+        refuse  a launch that carries it, and a submission that reads it, are refused
+        """
+        if self.owner(variable) is not None:
+            return "allow"
+        return self.policy[_most_specific(variable, self.policy) or "*"]
+
+
+class SubmittedFile(Section):
+    """A file that may be uploaded: a name, or a pattern with `*` for optional ones."""
+
+    name: RelativePath
+    required: bool
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.required and "*" in self.name:
+            raise ValueError(f"{self.name} is required, so it needs a name, not a pattern")
+        return self
+
 
 class Files(Section):
     """What may be uploaded and where a run may write."""
 
-    size_limit_bytes: int
-    output_directory: str
-    checkpoint: str
+    submission: Annotated[list[SubmittedFile], Field(min_length=1)]
+    size_limit_bytes: Count  # of each file of the submission: this many bytes or more are refused
+    output_directory: RelativePath
+    checkpoint: RelativePath
+    checkpoint_parts: list[Text]  # keys of the checkpoint's dict
+    state_part: Text  # the one that holds the weights
+    meta_part: Text  # the one that says which run it is from
+    meta_keys: list[Text]  # what that one says at least
+
+    @field_validator("state_part", "meta_part")
+    @classmethod
+    def _a_part(cls, part: str, info: ValidationInfo) -> str:
+        known = info.data.get("checkpoint_parts", [part])
+        return _each([part], lambda name: name in known, f"one of files.checkpoint_parts: {', '.join(known)}")[0]
+
+    def allows(self, name: str) -> bool:
+        """Whether a file of this name may be uploaded."""
+        return any(fnmatchcase(name, file.name) for file in self.submission)
 
 
 class Hook(Section):
     """A function that the submission must offer."""
 
-    name: str
-    parameters: list[str]
+    name: Identifier
+    file: RelativePath  # the file of the submission that defines it
+    parameters: list[Identifier]
+    returns: Text | None  # full name of the class of what it returns, "torch.nn.Module"; null: the contest does not say
 
 
 class Machine(Section):
     """What the scoring machine has."""
 
-    title: str
-    versions: dict[str, str]  # distribution -> version
-    python: str  # "3.12": the grammar the artifact must parse under
-    packages: list[str]  # importable top-level modules, beside the standard library
-    device: str
+    title: Text
+    versions: dict[str, Text]  # distribution -> version
+    python: Annotated[str, Field(pattern=r"^3\.\d+$")]  # "3.12": the grammar the artifact must parse under
+    packages: list[Identifier]  # importable top-level modules, beside the standard library
+    device: Text
+    device_module: Identifier | None  # its import makes the device known to torch
+    cores: Count | None  # physical cores of the device, all chips together; null: not known
+    memory_bytes: Count | None  # of the device, all chips together
 
 
 class EvaluationSettings(Section):
     """One way of measuring a checkpoint."""
 
-    split: str
-    max_tokens: int
-    seq_len: int
-    batch_size: int
-    world_size: int
+    split: Text
+    max_tokens: Count
+    seq_len: Count
+    batch_size: Count
+    world_size: Count
+
+
+class Purity(Section):
+    """What the tests of a model's purity try."""
+
+    tokens: Count  # of a test's batch
+    length_factors: Annotated[list[Seconds], Field(min_length=1)]  # row lengths, as multiples of the official context
+    batch_sizes: Annotated[list[Count], Field(min_length=1)]
+    world_sizes: Annotated[list[Count], Field(min_length=1)]
+    dtypes: dict[Text, Dtype]  # device -> what a model on it computes in
+
+
+class Audit(Section):
+    """Scores that are too good to be believed: they ask for an audit instead of passing (bpb)."""
+
+    floor_bpb: Nothing  # below it nothing honest was seen
+    reference_bpb: Number | None  # the best score known; null: none is
+    gain_bpb: Nothing  # better than the reference by more than this
+
+
+class AllowedOffset(Section):
+    """How far a change of settings may move the score of one checkpoint."""
+
+    name: Text
+    change: Annotated[dict[Setting, Change], Field(min_length=1)]  # setting -> its value before and after
+    bpb: Range
+    mean: Number | None = None
+    sd: Nothing | None = None
 
 
 class EvaluationRules(Section):
     """The official settings, the public ones, and how far scores that should agree may be apart (bpb)."""
 
+    hook: Identifier  # the hook that gives the model to be scored
     public: EvaluationSettings
     official: EvaluationSettings
-    agreement_bpb: float
-    purity_tokens: int
+    agreement_bpb: Nothing
+    purity: Purity
+    audit: Audit
+    allowed_offsets: list[AllowedOffset]
 
 
 class Lockstep(Section):
     """The window in which lanes are compared bit for bit, on a virtual clock."""
 
-    window_updates: int
-    census_update: int
-    virtual_seconds_per_update: float
+    window_updates: Count
+    census_update: Index
+    virtual_seconds_per_update: Seconds
+
+
+class RoomLimits(Section):
+    """What one run in the clean room may use; all ranks together, except where the kernel counts per process."""
+
+    cpu_seconds: Count  # of each process
+    memory_bytes: Count  # address space of each process
+    open_files: Count  # of each process
+    processes: Count  # at once
+    file_bytes: Count  # of each file
+
+
+class KitFunctions(Section):
+    """What the kit's functions are called, by what they do."""
+
+    tokenizer: Identifier
+    token_bytes: Identifier
+    documents: Identifier
+    dataloader: Identifier
+    evaluate: Identifier
+    causality: Identifier
+    step_boundary: Identifier
 
 
 class KitRules(Section):
     """What a kit must offer."""
 
-    symbols: list[str]
-    optional_symbols: list[str]  # early kits lack them
-    constants: dict[str, int]  # constants whose literal value the kit must state, where it defines them
-    vocab_size: int
-    bos_token_id: int
-    sha256: str | None  # of prepare.py; None: any, recorded in the receipt
+    file: RelativePath  # "prepare.py": its name without the ending is the module that submissions import
+    cache_variable: Identifier  # names the directory of the kit's data
+    functions: KitFunctions
+    setup: list[Text]  # arguments of the file that build the data
+    eval_public: list[Text]  # arguments that score a checkpoint by the public settings
+    symbols: list[Identifier]
+    optional_symbols: list[Identifier]  # early kits lack them
+    constants: dict[Identifier, int]  # constants whose literal value the kit must state, where it defines them
+    vocab_size: Count
+    bos_token_id: Index
+    special_token_ids: list[Index]  # tokens of no bytes
+    sha256: Digest | None  # of `file`; None: any, recorded in the receipt
     stand_in: bool  # True: this contest's kit is scorer/standins/kit
+
+
+class ReviewRules(Section):
+    """What the static rules need to know of the contest."""
+
+    docstring_facts: dict[Text, Annotated[list[Text], Field(min_length=1)]]  # fact -> words of which one must be there
+    validation_data: list[Text]  # splits that a submission must not name
 
 
 class Fingerprint(Section):
     """Totals that a token set is known by: another byte count means other tokens."""
 
-    split: str
-    max_tokens: int
-    world_size: int
-    num_bytes: int
-
-
-class KnownOffset(Section):
-    """A difference in bpb that was measured between two ways of scoring the same checkpoint."""
-
-    name: str
-    bpb: list[float]  # lowest and highest seen, or the mean alone
-    sd: float | None = None
+    split: Text
+    max_tokens: Count
+    world_size: Count
+    num_bytes: Count
 
 
 class Noise(Section):
     """How far runs of one file are apart, as standard deviations in bpb unless said otherwise."""
 
-    same_file_sd: float
-    seed_sd: list[float]
-    shuffle_sd: float
-    repeat_below: float  # differences smaller than this need a second run
-    bpb_per_percent_of_steps: float
-    step_count_sd: list[float]
-    host_spread: float  # share by which hosts differ in speed
-    bad_path_share: float  # share of seeds that take the worse path in the first updates
-    bad_path_bpb: list[float]
-    bad_path_updates: int  # a change that touches earlier updates draws the path again
+    same_file_sd: Nothing
+    seed_sd: Range
+    shuffle_sd: Nothing
+    repeat_below: Nothing  # differences smaller than this need a second run
+    bpb_per_percent_of_steps: Number
+    step_count_sd: Range
+    host_spread: Nothing  # share by which hosts differ in speed
+    bad_path_share: Nothing  # share of seeds that take the worse path in the first updates
+    bad_path_bpb: Range
+    bad_path_updates: Index  # a change that touches earlier updates draws the path again
 
 
 class Decisions(Section):
     """Rules by which a difference between two recipes is believed."""
 
-    step_ratio: list[float]  # outside of it the comparison is confounded
-    adopt_bpb: float  # mean over hosts that agree in sign
-    hosts_disagree_bpb: float
-    audit_bpb: float  # a gain beyond it is held for an audit
-    control_drift_bpb: float  # a control that moves more quarantines its host
+    step_ratio: Range  # outside of it the comparison is confounded
+    adopt_bpb: Number  # mean over hosts that agree in sign
+    hosts_disagree_bpb: Nothing
+    control_drift_bpb: Nothing  # a control that moves more quarantines its host
 
 
 class Facts(Section):
-    """What is known of the contest beside its contract: fingerprints, offsets, noise, habits of entrants."""
+    """What is known of the contest beside its contract: fingerprints, noise, habits of entrants."""
 
-    uploads_per_week: int
+    uploads_per_week: Count
     fingerprints: list[Fingerprint]
-    offsets: list[KnownOffset]
     noise: Noise
     decisions: Decisions
-    stop_reserve_seconds: list[float]  # entrants stop when less than a step and this is left
-    startup_margin_seconds: list[float]  # they count this much more start-up than they see
-    startup_seen_seconds: dict[str, list[float]]  # caches -> lowest and highest
+    startup_margin_seconds: Range  # entrants count this much more start-up than they see
+    startup_seen_seconds: dict[Text, Range]  # caches -> lowest and highest
 
 
 class Profile(Section):
     """One contest's contract."""
 
-    name: str
-    version: int
-    title: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    version: Count
+    title: Text
     budget: Budget
     launch: LaunchRules
     environment: EnvironmentPolicy
@@ -204,12 +390,21 @@ class Profile(Section):
     machine: Machine
     evaluation: EvaluationRules
     lockstep: Lockstep
+    room: RoomLimits
     kit: KitRules
-    rules: dict[
-        str, Literal["hard", "advice", "off"]
-    ]  # finding code -> "hard", "advice" or "off"; codes not named keep their own severity
+    review: ReviewRules
+    rules: dict[Code, Weight]  # finding code -> its weight; codes not named keep their own severity
     facts: Facts | None = None
-    confidence: dict[str, Literal["stated", "seen", "inferred"]] = Field(default_factory=dict)  # by dotted field
+    confidence: dict[str, Confidence] = Field(default_factory=dict)  # by dotted field
+
+    @property
+    def scoring_hook(self) -> Hook:
+        """The hook that gives the model to be scored."""
+        return next(hook for hook in self.hooks if hook.name == self.evaluation.hook)
+
+    def hooks_of(self, file: str) -> list[Hook]:
+        """The hooks that a file of the submission must define."""
+        return [hook for hook in self.hooks if hook.file == file]
 
 
 class ProfileError(ValueError):
@@ -242,11 +437,71 @@ def load(name_or_path: str | Path) -> Profile:
         profile = Profile.model_validate(document)
     except ValidationError as error:
         raise ProfileError("\n".join(f"{path}:{_describe(root, problem)}" for problem in error.errors())) from error
-    for field in profile.confidence:
-        if _node_at(root, tuple(field.split(".")))[1]:
-            line = _node_at(root, ("confidence", field))[0].start_mark.line + 1
-            raise ProfileError(f"{path}:{line}: confidence names {field!r}, which this profile does not have")
+    wrong = [*_contradictions(profile)]
+    wrong += [
+        (("confidence", field), f"confidence names {field!r}, which this profile does not have")
+        for field in profile.confidence
+        if _node_at(root, tuple(field.split(".")))[1]
+    ]
+    if wrong:
+        lines = [f"{path}:{_node_at(root, place)[0].start_mark.line + 1}: {message}" for place, message in wrong]
+        raise ProfileError("\n".join(lines))
     return profile
+
+
+def _contradictions(profile: Profile) -> Iterator[tuple[tuple[int | str, ...], str]]:
+    """(place, what is wrong) for fields that do not go together."""
+    files, launch, kit = profile.files, profile.launch, profile.kit
+    required = [file.name for file in files.submission if file.required]
+    if launch.script not in required:
+        yield ("launch", "script"), f"launch.script is {launch.script}, expected a required file of files.submission"
+    for index, hook in enumerate(profile.hooks):
+        if not files.allows(hook.file):
+            place = ("hooks", index, "file")
+            yield place, f"hooks.{index}.file is {hook.file}, expected a file that files.submission allows"
+    scored = [hook.name for hook in profile.hooks if hook.file == launch.script]
+    if profile.evaluation.hook not in scored:
+        names = ", ".join(scored) or "none"
+        message = f"evaluation.hook is {profile.evaluation.hook}, expected a hook of {launch.script}: {names}"
+        yield ("evaluation", "hook"), message
+    if not files.checkpoint.startswith(f"{files.output_directory}/"):
+        message = f"files.checkpoint is {files.checkpoint}, expected a file below {files.output_directory}/"
+        yield ("files", "checkpoint"), message
+    if profile.lockstep.census_update >= profile.lockstep.window_updates:
+        expected = f"an update of the window, 0 to {profile.lockstep.window_updates - 1}"
+        message = f"lockstep.census_update is {profile.lockstep.census_update}, expected {expected}"
+        yield ("lockstep", "census_update"), message
+    known = {*kit.symbols, *kit.optional_symbols}
+    for role, name in kit.functions:
+        if name not in known:
+            message = f"kit.functions.{role} is {name}, expected one of kit.symbols or kit.optional_symbols"
+            yield ("kit", "functions", role), message
+    for name in kit.constants:
+        if name not in known:
+            message = f"kit.constants names {name}, expected one of kit.symbols or kit.optional_symbols"
+            yield ("kit", "constants", name), message
+
+
+def _each(values: list[str], good: Callable[[str], bool], expected: str) -> list[str]:
+    """The values, when all are good; else an error that lists the ones that are not."""
+    if bad := [value for value in values if not good(value)]:
+        raise ValueError(f"{', '.join(map(str, bad))}: expected {expected}")
+    return values
+
+
+def _combination(text: str) -> Combination:
+    """Read `NAME=VALUE... x COUNT`; ValueError where it is written otherwise."""
+    match = re.fullmatch(r"((?:[A-Za-z_][A-Za-z0-9_]*=\S+ )*)x ([1-9][0-9]*)", text)
+    if match is None:
+        raise ValueError(f"{text}: expected NAME=VALUE... x COUNT")
+    variables = (word.partition("=") for word in match[1].split())
+    return Combination({name: value for name, _, value in variables}, int(match[2]))
+
+
+def _most_specific(variable: str, patterns: Iterable[str]) -> str | None:
+    """The pattern that decides for a variable: its name before any pattern, a longer pattern before a shorter one."""
+    matching = [pattern for pattern in patterns if fnmatchcase(variable, pattern)]
+    return max(matching, key=lambda pattern: ("*" not in pattern, len(pattern)), default=None)
 
 
 def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from scorer.compare.case import Case, paired
 from scorer.contest import Profile
 from scorer.findings import Finding, Place, define, finding
@@ -51,11 +49,7 @@ def compare(case: Case) -> list[Finding]:
 
 def matters(profile: Profile, name: str) -> str | None:
     """What a variable changes: "numerics", "speed" or "execution"; None for one that changes nothing."""
-    policy = profile.environment
-    if any(fnmatchcase(name, pattern) for pattern in (*policy.launcher_owned, *policy.harness_owned)):
-        return None
-    exact = policy.matters.get(name)
-    return exact or next((what for pattern, what in policy.matters.items() if fnmatchcase(name, pattern)), None)
+    return None if profile.environment.owner(name) is not None else profile.environment.effect(name)
 
 
 def _names(rank: Rank) -> set[str]:
@@ -69,7 +63,7 @@ def _variable(case: Case, local: Receipt, artifact: Receipt, here: Rank, there: 
         return None
     place, line, read = _site(case, local, artifact, here, there, name)
     what = matters(case.profile, name)
-    owned = any(fnmatchcase(name, pattern) for pattern in case.profile.environment.launcher_owned)
+    owned = case.profile.environment.owner(name) == "launcher"
     if what is None and (owned or not read):
         return None
     when, (mine, theirs) = ("at the end", at_end) if at_end[0] != at_end[1] else ("at the start", at_start)

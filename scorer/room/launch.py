@@ -65,10 +65,12 @@ def parse(text: str, rules: LaunchRules) -> LaunchPlan:
         if words.current != expected:
             raise words.error(repr(expected), f"start the program with: {' '.join(rules.launcher)}")
         words.advance()
-    nproc = words.current.removeprefix("--nproc_per_node=")
+    nproc = words.current.removeprefix(f"{rules.nproc_option}=")
     counts = [str(count) for count in rules.nproc_per_node]
     if nproc == words.current or nproc not in counts:
-        raise words.error(f"--nproc_per_node={{{'|'.join(counts)}}}", "write the process count in exactly this form")
+        raise words.error(
+            f"{rules.nproc_option}={{{'|'.join(counts)}}}", "write the process count in exactly this form"
+        )
     words.advance()
     if words.current != rules.script:
         raise words.error(repr(rules.script), f"name {rules.script} after the process count; no other launcher option")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from scorer.artifact import Artifact
-from scorer.contest import Profile
+from scorer.contest import Combination, Profile
 from scorer.rules.source import Hit, Source
 
 # Modules that left the standard library, by the version that lacks them first.
@@ -17,12 +17,6 @@ REMOVED = {
         *("aifc", "audioop", "cgi", "cgitb", "chunk", "crypt", "imghdr", "lib2to3", "mailcap", "msilib", "nis"),
         *("nntplib", "ossaudiodev", "pipes", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib"),
     },
-}
-# What a reader of the file looks for at its top, by words that a docstring about it contains.
-DOCSTRING_FACTS = {
-    "the launch command": ("torchrun", "nproc_per_node"),
-    "the time budget": ("budget", "seconds", "minutes"),
-    "load_for_eval": ("load_for_eval",),
 }
 
 
@@ -117,18 +111,21 @@ def launch_flags(source: Source, artifact: Artifact, profile: Profile) -> Iterat
 
 def partial_chip(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """The launch string must be one of the combinations that use the whole chip, where the contest names any."""
-    words = artifact.launch_command.split()
-    combinations = [combination.split(" x ") for combination in profile.launch.full_chip]
-    if combinations and not any(
-        assignment in words and f"--nproc_per_node={count}" in words for assignment, count in combinations
-    ):
+    words, rules = artifact.launch_command.split(), profile.launch
+
+    def used(combination: Combination) -> bool:
+        assignments = [f"{name}={value}" for name, value in combination.environment.items()]
+        return {*assignments, f"{rules.nproc_option}={combination.nproc_per_node}"} <= {*words}
+
+    if rules.full_chip and not any(map(used, rules.combinations)):
         yield Hit(1, {"LAUNCH": artifact.launch_command, "COMBINATIONS": " or ".join(profile.launch.full_chip)})
 
 
 def docstring(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """The file's docstring should state what a reviewer looks for."""
     text = (ast.get_docstring(source.tree) or "").lower()
-    missing = [fact for fact, words in DOCSTRING_FACTS.items() if not any(word in text for word in words)]
+    facts = profile.review.docstring_facts
+    missing = [fact for fact, words in facts.items() if not any(word.lower() in text for word in words)]
     if missing:
         yield Hit(1, {"FACTS": ", ".join(missing)})
 

@@ -299,7 +299,7 @@ class _Trial:
 
     def _purity_rows(self) -> int:
         """Rows for the purity tests: two different batches."""
-        return 2 * max(4, self.profile.evaluation.purity_tokens // self.profile.evaluation.official.seq_len)
+        return 2 * max(4, self.profile.evaluation.purity.tokens // self.profile.evaluation.official.seq_len)
 
     # --- Scoring ---
 
