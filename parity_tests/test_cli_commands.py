@@ -82,7 +82,8 @@ def test_bad_input_is_one_message_with_place_and_remedy_and_exit_code_2(
         ((*local, "--local", LAUNCH, "--local-root", tmp_path / "none"), ("none", "no such directory")),
         ((*local, "--local", LAUNCH, "--local-env", "NAME"), ("--local-env NAME", "NAME=VALUE")),
         ((*local, "--local", LAUNCH, "--kit-sha256", "00"), ("--kit-sha256", "--kit DIR")),
-        ((*local, "--local", LAUNCH, "--kit", tmp_path, "--kit-sha256", "00"), ("prepare.py", "check the path")),
+        ((*local, "--local", LAUNCH, "--kit", tmp_path, "--kit-sha256", "00"), ("prepare.py", "point --kit at")),
+        ((*local, "--local", LAUNCH, "--kit", tmp_path / "no", "--kit-sha256", "00"), ("no such directory", "--kit")),
         ((*local[:2], "-o", train_py / "x", "--local", LAUNCH), ("train.py", "check the path")),
     ]
     for arguments, expected in cases:

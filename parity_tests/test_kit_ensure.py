@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scorer.contest import Profile, load
 from scorer.files import sha256_file
-from scorer.room.kit import STAND_IN, KitError, cache_root, ensure_kit
+from scorer.room.kit import STAND_IN, KitError, KitPaths, cache_root, ensure_kit
 
 EMBEDDED = load("embedded")
 TRAINIUM = load("trainium-frontier-phase1")
@@ -24,14 +25,18 @@ EVAL_TIMEOUT_SECONDS = 1200
 if True:
     from math import floor as print0
 def get_dist_info(): ...
-def ensure_tokenizer(): ...
-def get_token_bytes(): ...
-def make_dataloader(): ...
-def _row_groups_for_split(): ...
-def _document_batches(): ...
-def evaluate_bpb(): ...
-def causality_check(): ...
-class Tokenizer: ...
+def ensure_tokenizer(build_if_missing=False): ...
+def get_token_bytes(device): ...
+def make_dataloader(tokenizer, batch_size, seq_len, split, device, **options): ...
+def _row_groups_for_split(split, first, step, /): ...
+def _document_batches(split, start, step, size=128): ...
+def evaluate_bpb(model, tokenizer, batch_size, seq_len, device, split="public_val", *, max_tokens): ...
+def causality_check(model, tokenizer, batch_size, seq_len, device, tolerance=0.1): ...
+class Words:
+    def get_bos_token_id(self): ...
+    def encode(self, docs, prepend=None): ...
+class Tokenizer(Words):
+    get_vocab_size = property(lambda self: 8192)
 if __name__ == "__main__":
     assert sys.argv[1:] == ["setup"]
     cache = pathlib.Path(os.environ["NEURON_COMPETITION_R1_CACHE_DIR"])
@@ -80,15 +85,123 @@ def test_another_file_than_the_pinned_one_is_refused(organiser: Path) -> None:
 
 
 def test_missing_symbols_are_all_named(organiser: Path) -> None:
-    text = ORGANISER.replace("def evaluate_bpb(): ...", "").replace("class Tokenizer: ...", "")
+    text = ORGANISER.replace("def evaluate_bpb(", "def other(").replace("class Tokenizer(Words)", "class Other(Words)")
     (organiser / "prepare.py").write_text(text, "utf-8")
     with pytest.raises(KitError, match="does not define Tokenizer, evaluate_bpb"):
         ensure_kit(TRAINIUM, organiser)
 
 
+def test_a_hash_on_the_command_line_pins_too(organiser: Path) -> None:
+    digest = sha256_file(organiser / "prepare.py")
+    with pytest.raises(KitError, match="--kit-sha256 expects 1111"):
+        ensure_kit(pinned(TRAINIUM, digest), organiser, "1" * 64)
+    with pytest.raises(KitError, match="the 64 hexadecimal digits"):
+        ensure_kit(TRAINIUM, organiser, "abc")
+    assert not (organiser / "runs").exists()
+    assert ensure_kit(TRAINIUM, organiser, digest.upper()).record.prepare_sha256 == digest
+
+
+def test_files_beside_the_kit_are_pinned_and_recorded(organiser: Path) -> None:
+    (organiser / "tokenizer.pkl").write_text("merges")
+    digest = sha256_file(organiser / "tokenizer.pkl")
+    kit = TRAINIUM.kit.model_copy(update={"files": {"tokenizer.pkl": digest}})
+    profile = TRAINIUM.model_copy(update={"kit": kit})
+    assert ensure_kit(profile, organiser).record.files["tokenizer.pkl"] == digest
+    (organiser / "tokenizer.pkl").write_text("other merges")
+    with pytest.raises(KitError, match=r"tokenizer\.pkl: SHA-256 is .* expects .* copy the organiser's whole"):
+        ensure_kit(profile, organiser)
+    ensure_kit(TRAINIUM, organiser)  # not pinned: but data that the old file made are not taken
+    assert (organiser / "runs").read_text() == "xx"
+    (organiser / "tokenizer.pkl").unlink()
+    with pytest.raises(KitError, match=r"tokenizer\.pkl: SHA-256 is no file"):
+        ensure_kit(profile, organiser)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda kit: (kit.directory / "prepare.py").write_text("x"), "prepare.py: was changed"),
+        (lambda kit: (kit.directory / "cache").write_text("x"), "cache: was added"),
+        (lambda kit: (kit.directory / "runs").unlink(), "runs: was removed"),
+        (lambda kit: (kit.cache_dir / "shard").write_text("other"), "shard: was changed"),
+    ],
+)
+def test_a_kit_that_changes_while_it_is_used_is_told(
+    organiser: Path, change: Callable[[KitPaths], object], words: str
+) -> None:
+    kit = ensure_kit(TRAINIUM, organiser)
+    kit.check_unchanged()
+    change(kit)
+    with pytest.raises(KitError, match=words):
+        kit.check_unchanged()
+
+
+def test_a_kit_that_edits_itself_in_its_setup_is_refused(organiser: Path) -> None:
+    text = ORGANISER + '    open(__file__, "a").write("# edited")\n'
+    (organiser / "prepare.py").write_text(text, "utf-8")
+    with pytest.raises(KitError, match="was changed while the kit was set up"):
+        ensure_kit(TRAINIUM, organiser)
+
+
+def test_the_setup_leaves_no_compiled_files_beside_the_kit(organiser: Path) -> None:
+    (organiser / "helper.py").write_text("from math import floor\n", "utf-8")
+    (organiser / "prepare.py").write_text(ORGANISER + "\nimport helper\n", "utf-8")
+    ensure_kit(TRAINIUM, organiser)
+    assert sorted(path.name for path in organiser.iterdir()) == ["helper.py", "prepare.py", "runs"]
+
+
+def test_what_a_model_may_see_is_chosen_by_the_profile(organiser: Path) -> None:
+    kit = ensure_kit(TRAINIUM, organiser)
+    kit.record.data_sha256 |= {"tokenizer/merges.txt": "", "token_bytes.npy": "", "public_val/shard.txt": ""}
+    assert kit.model_data(TRAINIUM.kit.model_files) == [Path("tokenizer/merges.txt"), Path("token_bytes.npy")]
+
+
 def test_constants_that_contradict_the_profile_are_refused_by_line(organiser: Path) -> None:
-    (organiser / "prepare.py").write_text(ORGANISER.replace("= 1800", "= 600"), "utf-8")
-    with pytest.raises(KitError, match=r"prepare\.py:4: TRAIN_TIME_BUDGET_SECONDS is 600, .* says 1800"):
+    text = ORGANISER.replace("= 1800", "= 60 * 10").replace("= 1200", "= 1_000")
+    (organiser / "prepare.py").write_text(text, "utf-8")
+    with pytest.raises(KitError, match=r"prepare\.py:4: TRAIN_TIME_BUDGET_SECONDS is 600, expected 1800") as caught:
+        ensure_kit(TRAINIUM, organiser)
+    assert "prepare.py:5: EVAL_TIMEOUT_SECONDS is 1000, expected 1200" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "seq_len, device, tolerance=0.1",
+            "device, seq_len",
+            "causality_check takes .model, tokenizer, batch_size, dev",
+        ),
+        ("device, tolerance=0.1", "device, tolerance", "takes .*tolerance., the contest calls it with .*device."),
+        ("device, tolerance=0.1", "device, *, tolerance", r"takes .*\*, tolerance"),
+        ("def get_token_bytes(device)", "def get_token_bytes()", r"get_token_bytes takes \(\)"),
+        ("def encode(self, docs, prepend=None)", "def encode(self)", r"Tokenizer\.encode takes \(\)"),
+        ("    def encode(self, docs, prepend=None): ...", "", r"class Tokenizer has no method encode"),
+        ("def get_dist_info(): ...", "get_dist_info = 3", "get_dist_info is 3, expected a function"),
+    ],
+)
+def test_functions_that_cannot_be_called_as_the_contest_does_are_refused(
+    organiser: Path, old: str, new: str, words: str
+) -> None:
+    assert old in ORGANISER
+    (organiser / "prepare.py").write_text(ORGANISER.replace(old, new), "utf-8")
+    with pytest.raises(KitError, match=words):
+        ensure_kit(TRAINIUM, organiser)
+    assert not (organiser / "runs").exists()
+
+
+def test_names_from_modules_beside_the_kit_are_followed(organiser: Path) -> None:
+    text = ORGANISER.replace("def get_dist_info(): ...", "from helper import *")
+    text = text.replace("def causality_check(", "from helper import check as causality_check\ndef not_it(")
+    (organiser / "prepare.py").write_text(text, "utf-8")
+    helper = "def get_dist_info(): ...\ndef check(model, tokenizer, batch_size, seq_len, device): ...\n"
+    (organiser / "helper.py").write_text(helper, "utf-8")
+    ensure_kit(TRAINIUM, organiser)
+    (organiser / "helper.py").write_text(helper.replace("def check(model, ", "def check("), "utf-8")
+    with pytest.raises(KitError, match=r"helper\.py:2: causality_check takes"):
+        ensure_kit(TRAINIUM, organiser)
+    (organiser / "helper.py").write_text("x = 1\n", "utf-8")
+    with pytest.raises(KitError, match="does not define causality_check, get_dist_info, which"):
         ensure_kit(TRAINIUM, organiser)
 
 
@@ -103,6 +216,8 @@ def test_an_absent_kit_is_asked_for(tmp_path: Path) -> None:
         ensure_kit(TRAINIUM)
     with pytest.raises(KitError, match=r"prepare\.py: no such file; point --kit"):
         ensure_kit(TRAINIUM, tmp_path)
+    with pytest.raises(KitError, match=r"nowhere: no such directory; point --kit"):
+        ensure_kit(TRAINIUM, tmp_path / "nowhere", "0" * 64)
 
 
 def test_a_setup_that_fails_is_reported_and_tried_again(organiser: Path) -> None:

@@ -19,8 +19,8 @@ from scorer.artifact import Artifact
 from scorer.contest import EvaluationSettings, Profile, load
 from scorer.findings import Finding
 from scorer.room.cleanroom import Room
-from scorer.room.kit import KitPaths
-from scorer.room.receipts import Kit, Receipt
+from scorer.room.kit import KitPaths, hashed
+from scorer.room.receipts import Receipt
 from scorer.trusted import purity
 from scorer.trusted.judge import score
 from scorer.trusted.model import Model
@@ -265,7 +265,7 @@ def small_kit(directory: Path) -> KitPaths:
             documents.append("".join(chr(65 + int(i)) for i in torch.randint(0, 26, (length,), generator=generator)))
         (data / split / "shard_0.txt").write_text("\n".join(documents), "utf-8")
     (data / "tokenizer.json").write_text("{}", "utf-8")
-    return KitPaths(kit, data, Kit(stand_in=True, prepare_sha256="00" * 32, data_sha256={}))
+    return hashed(kit, data, stand_in=True)
 
 
 def judged(directory: Path, kit: KitPaths, text: str, *, content: Any = None, local: Receipt | None = None) -> Receipt:

@@ -272,6 +272,8 @@ class EvaluationRules(Section):
     public: EvaluationSettings
     official: EvaluationSettings
     agreement_bpb: Nothing
+    cross_check: list[Literal["public", "official"]]  # settings under which the kit's own evaluate_bpb is called, too
+    causality_rows: Count  # for the kit's causality_check
     purity: Purity
     audit: Audit
     allowed_offsets: list[AllowedOffset]
@@ -307,6 +309,13 @@ class KitFunctions(Section):
     step_boundary: Identifier
 
 
+class KitCall(Section):
+    """How a function of the kit is called: with the required arguments by position, and maybe some of the others."""
+
+    required: list[Identifier]
+    optional: list[Identifier]
+
+
 class KitRules(Section):
     """What a kit must offer."""
 
@@ -317,11 +326,15 @@ class KitRules(Section):
     eval_public: list[Text]  # arguments that score a checkpoint by the public settings
     symbols: list[Identifier]
     optional_symbols: list[Identifier]  # early kits lack them
+    calls: dict[str, KitCall]  # function, or Class.method -> how it is called
     constants: dict[Identifier, int]  # constants whose literal value the kit must state, where it defines them
     vocab_size: Count
     bos_token_id: Index
     special_token_ids: list[Index]  # tokens of no bytes
     sha256: Digest | None  # of `file`; None: any, recorded in the receipt
+    files: dict[RelativePath, Digest]  # other files beside it that must be there, by SHA-256
+    train_split: Text
+    model_files: list[Text]  # patterns: what a process that holds a submission's model may see of the kit's data
     stand_in: bool  # True: this contest's kit is scorer/standins/kit
 
 

@@ -23,7 +23,6 @@ from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
 from scorer.contest import Profile, load
-from scorer.files import sha256_file
 from scorer.findings import CODES, Finding, Severity
 from scorer.report.json_report import Verdict
 from scorer.report.terminal import print_evaluations, print_findings
@@ -379,16 +378,9 @@ def _bench(
 
 def _kit(profile: Profile, kit: Path | None, kit_sha256: str | None) -> KitPaths:
     """The kit, after its hash was checked: nothing of another kit is ever executed."""
-    if kit_sha256 is not None:
-        if kit is None:
-            raise InputError("--kit-sha256: names the hash of a kit, and no kit is named; give --kit DIR too")
-        found = sha256_file(kit / "prepare.py")
-        if found != kit_sha256.lower():
-            raise InputError(
-                f"{kit / 'prepare.py'}: SHA-256 is {found}, --kit-sha256 says {kit_sha256}; "
-                "use the organiser's file unchanged"
-            )
-    return ensure_kit(profile, kit)
+    if kit_sha256 is not None and kit is None:
+        raise InputError("--kit-sha256: names the hash of a kit, and no kit is named; give --kit DIR too")
+    return ensure_kit(profile, kit, kit_sha256)
 
 
 def _submission(path: Path, launch: str) -> Artifact:
@@ -432,6 +424,7 @@ def strict(profile: Profile) -> Profile:
 
 def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Receipt:
     receipt = runs.run_one(bench, spec, directory.staging)
+    bench.kit.check_unchanged()
     receipt_files.write(receipt, directory.staging / "receipt.json")
     directory.commit()
     return receipt

@@ -128,7 +128,10 @@ def control_lane(bench: Bench, artifact: Artifact, plan: LaunchPlan, caches: str
 
 
 def run_lanes(bench: Bench, specs: Sequence[LaneSpec]) -> dict[Lane, Receipt]:
-    """Run lanes concurrently; each keeps its checkpoint and log under `keep/LANE`. The first error ends all of them."""
+    """Run lanes concurrently; each keeps its checkpoint and log under `keep/LANE`. The first error ends all of them.
+
+    Raises KitError when the kit was changed meanwhile.
+    """
     with ThreadPoolExecutor(len(specs), thread_name_prefix="lane") as pool:
         futures: dict[Lane, Future[Receipt]] = {
             spec.lane: pool.submit(run_one, bench, spec, bench.keep / spec.lane.value) for spec in specs
@@ -140,7 +143,9 @@ def run_lanes(bench: Bench, specs: Sequence[LaneSpec]) -> dict[Lane, Receipt]:
             stop_all()
             for future in done:
                 future.result()
-    return {lane: future.result() for lane, future in futures.items()}
+    receipts = {lane: future.result() for lane, future in futures.items()}
+    bench.kit.check_unchanged()
+    return receipts
 
 
 def run_one(bench: Bench, spec: LaneSpec, keep: Path) -> Receipt:
@@ -161,10 +166,11 @@ def trusted(bench: Bench, artifact: Artifact, run: Receipt, local: Receipt | Non
 
 
 def score_checkpoint(bench: Bench, artifact: Artifact, checkpoint: Path, local: Receipt | None) -> Receipt:
-    """The trusted score of one checkpoint file."""
+    """The trusted score of one checkpoint file. Raises KitError when the kit was changed meanwhile."""
     from scorer.trusted.judge import score
 
     tell = bench.progress.start("trusted", "loading the model in a process of its own")
     receipt = score(artifact, checkpoint, bench.profile, bench.kit, local, tell)
     bench.progress.end("trusted", receipt.outcome.value, receipt.outcome is Outcome.COMPLETE)
+    bench.kit.check_unchanged()
     return receipt

@@ -10,7 +10,6 @@ processes that want the same data at once build it once.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import fcntl
 import hashlib
@@ -18,15 +17,18 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scorer.contest import Profile
 from scorer.files import sha256_file
+from scorer.room.kit_source import KitSource, KitSourceError
 from scorer.room.receipts import Kit
 
 STAND_IN = Path(__file__).resolve().parent.parent / "standins" / "kit"
@@ -45,29 +47,42 @@ class KitPaths:
     cache_dir: Path
     record: Kit
 
+    def check_unchanged(self) -> None:
+        """Raise KitError where a file of the kit or of its data is not what it was when the kit was checked."""
+        for place, before, after in (
+            (self.directory, self.record.files, _hash_kit(self.directory, self.cache_dir)),
+            (self.cache_dir, self.record.data_sha256, _hash_files(self.cache_dir)),
+        ):
+            for what, names in (
+                ("was changed", sorted(n for n in before.keys() & after.keys() if before[n] != after[n])),
+                ("was removed", sorted(before.keys() - after.keys())),
+                ("was added", sorted(after.keys() - before.keys())),
+            ):
+                if names:
+                    raise KitError(
+                        f"{place / names[0]}: {what} while the kit was in use ({len(names)} such files), so nothing "
+                        "that was measured with it counts; restore the kit, find out who writes there, run again"
+                    )
 
-def ensure_kit(profile: Profile, kit_dir: Path | None = None) -> KitPaths:
-    """Check the kit, build its data where they are absent, and record every hash. Raises KitError."""
+    def model_data(self, patterns: Sequence[str]) -> list[Path]:
+        """Files of the data, relative, that a process with a submission's model may see (`kit.model_files`)."""
+        return [Path(name) for name in self.record.data_sha256 if any(fnmatchcase(name, one) for one in patterns)]
+
+
+def ensure_kit(profile: Profile, kit_dir: Path | None = None, sha256: str | None = None) -> KitPaths:
+    """Check the kit, build its data where they are absent, and record every hash. Raises KitError.
+
+    `sha256` is what prepare.py must have beside what the profile says. Nothing of the kit runs before all is checked.
+    """
     directory = _choose(profile, kit_dir)
     prepare = directory / "prepare.py"
+    if not directory.is_dir():
+        raise KitError(f"{directory}: no such directory; point --kit at the one that holds the organiser's prepare.py")
     if not prepare.is_file():
         raise KitError(f"{prepare}: no such file; point --kit at the directory that holds the organiser's prepare.py")
     digest = sha256_file(prepare)
-    if profile.kit.sha256 is not None and digest != profile.kit.sha256:
-        raise KitError(
-            f"{prepare}: SHA-256 is {digest}, contest {profile.name} version {profile.version} expects "
-            f"{profile.kit.sha256}; use the organiser's file unchanged, or a profile for this version of the kit"
-        )
-    missing = sorted(set(profile.kit.symbols) - _top_level_names(prepare))
-    if missing:
-        raise KitError(f"{prepare}: does not define {', '.join(missing)}, which contest {profile.name} needs")
-    for name, value in profile.kit.constants.items():
-        line, found = _literals(prepare).get(name, (0, value))
-        if found != value:
-            raise KitError(
-                f"{prepare}:{line}: {name} is {found}, contest {profile.name} version {profile.version} says {value}; "
-                "use a profile for this version of the kit"
-            )
+    _check_pins(profile, directory, digest, sha256)
+    _check_source(profile, prepare)
     stand_in = directory == STAND_IN
     named = os.environ.get("NEURON_COMPETITION_R1_CACHE_DIR")
     if named and not stand_in:
@@ -79,10 +94,59 @@ def ensure_kit(profile: Profile, kit_dir: Path | None = None) -> KitPaths:
     else:
         cache_dir = cache_root().resolve() / "kits" / _data_key(digest)
         _build_once(prepare, cache_dir)
-    hashes = _hash_files(cache_dir)
+    kit = hashed(directory, cache_dir, stand_in=stand_in)
     if stand_in:
-        _check_record(cache_dir, hashes)
-    return KitPaths(directory, cache_dir, Kit(stand_in=stand_in, prepare_sha256=digest, data_sha256=hashes))
+        _check_record(cache_dir, kit.record.data_sha256)
+    if kit.record.prepare_sha256 != digest:
+        raise KitError(f"{prepare}: was changed while the kit was set up; restore the organiser's file and run again")
+    return kit
+
+
+def hashed(directory: Path, cache_dir: Path, *, stand_in: bool) -> KitPaths:
+    """A kit and its data as they lie there, unchecked."""
+    files = _hash_kit(directory, cache_dir)
+    record = Kit(stand_in=stand_in, prepare_sha256=files["prepare.py"], data_sha256=_hash_files(cache_dir), files=files)
+    return KitPaths(directory, cache_dir, record)
+
+
+def _check_pins(profile: Profile, directory: Path, digest: str, sha256: str | None) -> None:
+    """The hashes that the command line and the profile pin."""
+    contest = f"contest {profile.name} version {profile.version}"
+    if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256.lower()):
+        raise KitError(f"--kit-sha256 {sha256}: expected the 64 hexadecimal digits of a SHA-256; correct it")
+    for who, expected in (
+        ("--kit-sha256", None if sha256 is None else sha256.lower()),
+        (contest, profile.kit.sha256),
+    ):
+        if expected is not None and digest != expected:
+            raise KitError(
+                f"{directory / 'prepare.py'}: SHA-256 is {digest}, {who} expects {expected}; use the organiser's file "
+                "unchanged, or a profile for this version of the kit"
+            )
+    for name, expected in profile.kit.files.items():
+        found = sha256_file(directory / name) if (directory / name).is_file() else "no file"
+        if found != expected:
+            raise KitError(
+                f"{directory / name}: SHA-256 is {found}, {contest} expects {expected}; copy the organiser's whole "
+                "directory, unchanged"
+            )
+
+
+def _check_source(profile: Profile, prepare: Path) -> None:
+    """Symbols, signatures and constants, as far as the source shows them."""
+    contest = f"contest {profile.name} version {profile.version}"
+    try:
+        source = KitSource(prepare)
+    except KitSourceError as error:
+        raise KitError(f"{error}; use the organiser's file unchanged, with a Python that it is written for") from error
+    missing = source.missing(profile.kit.symbols)
+    if missing:
+        raise KitError(
+            f"{prepare}: does not define {', '.join(missing)}, which {contest} needs; use another version of it"
+        )
+    problems = source.uncallable(profile.kit.calls) + source.contradictions(profile.kit.constants)
+    if problems:
+        raise KitError("\n".join([*problems, f"  {contest} says otherwise; use a profile for this version of the kit"]))
 
 
 def cache_root() -> Path:
@@ -106,43 +170,6 @@ def _choose(profile: Profile, kit_dir: Path | None) -> Path:
     )
 
 
-def _parse(path: Path) -> ast.Module:
-    try:
-        return ast.parse(path.read_bytes(), filename=str(path))
-    except SyntaxError as error:
-        raise KitError(f"{path}:{error.lineno}: not Python {platform.python_version()}: {error.msg}") from error
-
-
-def _literals(path: Path) -> dict[str, tuple[int, object]]:
-    """Top-level names that are assigned one literal, as name -> (line, value); computed ones are left out."""
-    found: dict[str, tuple[int, object]] = {}
-    for statement in _parse(path).body:
-        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or not isinstance(statement.value, ast.Constant):
-            continue
-        for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-            if isinstance(target, ast.Name):
-                found[target.id] = (statement.lineno, statement.value.value)
-    return found
-
-
-def _top_level_names(path: Path) -> set[str]:
-    """Names that a module defines or imports at its top level, also inside `if` and `try`; read, not run."""
-    tree = _parse(path)
-    names: set[str] = set()
-    pending: list[ast.AST] = list(tree.body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-            continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        pending.extend(ast.iter_child_nodes(node))
-    return names
-
-
 def _data_key(prepare_sha256: str) -> str:
     """Names the data by all that its bytes depend on: the kit, this Python, and the libraries that write them."""
     parts = [prepare_sha256, platform.python_implementation(), platform.python_version(), sys.base_prefix]
@@ -152,15 +179,20 @@ def _data_key(prepare_sha256: str) -> str:
 
 
 def _build_once(prepare: Path, cache_dir: Path) -> None:
-    """Run the kit's setup unless it has once succeeded; a setup that was cut short is run again, from nothing."""
+    """Run the kit's setup unless it has once succeeded with these files; one that was cut short starts from nothing.
+
+    The mark of success holds the hashes of the files beside prepare.py as the setup left them.
+    """
     built = cache_dir.parent / f"{cache_dir.name}.built"
     with _lock(cache_dir.parent / f"{cache_dir.name}.lock"):
-        if built.is_file() and cache_dir.is_dir():
+        files = json.dumps(_hash_kit(prepare.parent, cache_dir), sort_keys=True)
+        if built.is_file() and built.read_text("utf-8") == files and cache_dir.is_dir():
             return
+        built.unlink(missing_ok=True)
         if cache_dir.exists():
             shutil.rmtree(cache_dir)
         _run_setup(prepare, cache_dir)
-        built.touch()
+        built.write_text(json.dumps(_hash_kit(prepare.parent, cache_dir), sort_keys=True), "utf-8")
 
 
 @contextlib.contextmanager
@@ -182,7 +214,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _run_setup(prepare: Path, cache_dir: Path) -> None:
     """Run the kit's own `setup` with the data directory in its environment."""
-    environment = dict(os.environ, NEURON_COMPETITION_R1_CACHE_DIR=str(cache_dir))
+    environment = dict(os.environ, NEURON_COMPETITION_R1_CACHE_DIR=str(cache_dir), PYTHONDONTWRITEBYTECODE="1")
     for name in ("PYTHONPATH", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
         environment.pop(name, None)
     try:
@@ -206,6 +238,16 @@ def _run_setup(prepare: Path, cache_dir: Path) -> None:
 
 def _has_files(directory: Path) -> bool:
     return directory.is_dir() and any(path.is_file() for path in directory.rglob("*"))
+
+
+def _hash_kit(directory: Path, cache_dir: Path) -> dict[str, str]:
+    """SHA-256 of prepare.py and of every file beside it, by relative path; data that lie there too are left out."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {
+        path.relative_to(directory).as_posix(): sha256_file(path)
+        for path in files
+        if not path.is_relative_to(cache_dir)
+    }
 
 
 def _hash_files(cache_dir: Path) -> dict[str, str]:

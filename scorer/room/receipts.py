@@ -61,6 +61,7 @@ class Kit(Record):
     stand_in: bool
     prepare_sha256: str
     data_sha256: dict[str, str]  # shard or tokenizer file name -> SHA-256
+    files: dict[str, str] = Field(default_factory=dict)  # every file beside prepare.py, itself included -> SHA-256
 
 
 class Launch(Record):

@@ -189,13 +189,13 @@ class _Trial:
         return streams
 
     def _start_host(self, stack: contextlib.ExitStack) -> tuple[ModelProcess, Room]:
-        """The model's room holds the submission, the checkpoint and the kit without its shards."""
+        """The model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
         room = stack.enter_context(Room())
         data = room.root / "kit-data"
         data.mkdir()
-        for path in sorted(self.kit.cache_dir.iterdir()):
-            if path.is_file():
-                (data / path.name).write_bytes(path.read_bytes())
+        for path in self.kit.model_data(self.profile.kit.model_files):
+            (data / path).parent.mkdir(parents=True, exist_ok=True)
+            (data / path).write_bytes((self.kit.cache_dir / path).read_bytes())
         train_py, checkpoint = self._give(room)
         process = ModelProcess(
             room,
