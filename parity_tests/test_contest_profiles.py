@@ -19,11 +19,53 @@ def test_every_profile_that_ships_loads_under_its_name(path: Path) -> None:
 def test_the_trainium_contest_says_how_its_facts_are_known() -> None:
     profile = load("trainium-frontier-phase1")
     assert profile.confidence["files.size_limit_bytes"] == "stated"
-    assert profile.confidence["evaluation.official.split"] == "inferred"
+    assert profile.confidence_of("evaluation.official.split") == "inferred"
+    assert profile.confidence_of("evaluation.official.seq_len") == "seen"
+    assert profile.confidence_of("title") is None
     assert profile.kit.sha256 is None
     assert not profile.kit.stand_in
     assert profile.facts is not None
     assert {f.num_bytes for f in profile.facts.fingerprints if f.world_size == 8} == {8_387_440, 83_475_312}
+
+
+def leaves(value: object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The paths of a profile's values; a list is one value."""
+    if isinstance(value, dict) and value:
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+    return [path]
+
+
+@pytest.mark.parametrize("name", ["trainium-frontier-phase1", "trainium-frontier-phase2"])
+def test_every_field_of_the_trainium_contest_says_how_it_is_known(name: str) -> None:
+    profile = load(name)
+    described = profile.model_dump(exclude={"name", "version", "title", "confidence"}, exclude_none=True)
+    assert [path for path in leaves(described) if profile.confidence_of(".".join(path)) is None] == []
+
+
+def test_the_second_phase_adds_a_file_and_a_number() -> None:
+    profile = load("trainium-frontier-phase2")
+    assert [file.name for file in profile.files.submission if file.required] == ["train.py", "inference.py"]
+    assert [hook.file for hook in profile.hooks] == ["train.py", "inference.py"]
+    assert profile.scoring_hook.file == "train.py"
+    assert [(part.name, part.weight) for part in profile.evaluation.score] == [("val_bpb", 0.5), ("CORE", 0.5)]
+    assert profile.confidence["evaluation.score"] == "stated"
+    assert profile.facts is None  # nothing was seen yet
+
+
+@pytest.mark.parametrize(
+    ("variable", "ruling"),
+    [
+        ("RANK", "allow"),  # the launcher's
+        ("TORCHELASTIC_RUN_ID", "allow"),
+        ("NEURON_COMPETITION_R1_CACHE_DIR", "allow"),  # the harness's
+        ("NEURON_COMPETITION_R1_NUM_STEPS", "refuse"),
+        ("NEURON_CC_FLAGS", "strip"),
+        ("NEURON_RT_ANYTHING", "strip"),
+        ("DEPTH", "refuse"),
+    ],
+)
+def test_every_variable_has_a_ruling(variable: str, ruling: str) -> None:
+    assert load("trainium-frontier-phase1").environment.ruling(variable) == ruling
 
 
 @pytest.mark.parametrize(
@@ -106,7 +148,7 @@ def test_all_mistakes_are_listed_not_the_first(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ProfileError, match="known ones: embedded, trainium-frontier-phase1"):
+    with pytest.raises(ProfileError, match="known ones: embedded, trainium-frontier-phase1, trainium-frontier-phase2"):
         load("nonsense")
 
 

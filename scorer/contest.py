@@ -44,7 +44,7 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_*][A-Za-z0-9_*]*$")]  # a name, or a pattern with `*`
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Code = Annotated[str, Field(pattern=r"^[A-Z]{3}[0-9]{3}$")]  # of a finding: REV010
-Confidence = Literal["stated", "seen", "inferred"]
+Confidence = Literal["stated", "seen", "inferred", "own"]  # "own": no fact of the contest, a setting of this project
 Setting = Literal["split", "max_tokens", "seq_len", "batch_size", "world_size"]
 
 
@@ -218,7 +218,7 @@ class Machine(Section):
     """What the scoring machine has."""
 
     title: Text
-    versions: dict[str, Text]  # distribution -> version
+    versions: dict[Identifier, Text]  # of importable modules, where they are known
     python: Annotated[str, Field(pattern=r"^3\.\d+$")]  # "3.12": the grammar the artifact must parse under
     packages: list[Identifier]  # importable top-level modules, beside the standard library
     device: Text
@@ -255,6 +255,15 @@ class Audit(Section):
     gain_bpb: Nothing  # better than the reference by more than this
 
 
+class ScorePart(Section):
+    """A number that the contest ranks by, and its share of the whole."""
+
+    name: Text
+    weight: Annotated[float, Field(gt=0, le=1)]
+    normalised: Literal["min-max"] | None  # over all entrants; null: as it is
+    timeout_seconds: Seconds | None  # of its measurement, beside the evaluation's own
+
+
 class AllowedOffset(Section):
     """How far a change of settings may move the score of one checkpoint."""
 
@@ -269,6 +278,7 @@ class EvaluationRules(Section):
     """The official settings, the public ones, and how far scores that should agree may be apart (bpb)."""
 
     hook: Identifier  # the hook that gives the model to be scored
+    score: Annotated[list[ScorePart], Field(min_length=1)]
     public: EvaluationSettings
     official: EvaluationSettings
     agreement_bpb: Nothing
@@ -413,7 +423,13 @@ class Profile(Section):
     @property
     def scoring_hook(self) -> Hook:
         """The hook that gives the model to be scored."""
-        return next(hook for hook in self.hooks if hook.name == self.evaluation.hook)
+        return next(hook for hook in self.hooks_of(self.launch.script) if hook.name == self.evaluation.hook)
+
+    def confidence_of(self, field: str) -> Confidence | None:
+        """How a dotted field is known, by its own mark or by that of the nearest part around it."""
+        while field not in self.confidence and "." in field:
+            field = field.rpartition(".")[0]
+        return self.confidence.get(field)
 
     def hooks_of(self, file: str) -> list[Hook]:
         """The hooks that a file of the submission must define."""
@@ -477,6 +493,9 @@ def _contradictions(profile: Profile) -> Iterator[tuple[tuple[int | str, ...], s
         names = ", ".join(scored) or "none"
         message = f"evaluation.hook is {profile.evaluation.hook}, expected a hook of {launch.script}: {names}"
         yield ("evaluation", "hook"), message
+    if abs(sum(part.weight for part in profile.evaluation.score) - 1) > 1e-9:
+        total = sum(part.weight for part in profile.evaluation.score)
+        yield ("evaluation", "score"), f"evaluation.score has weights of {total:g} together, expected 1"
     if not files.checkpoint.startswith(f"{files.output_directory}/"):
         message = f"files.checkpoint is {files.checkpoint}, expected a file below {files.output_directory}/"
         yield ("files", "checkpoint"), message
@@ -484,6 +503,12 @@ def _contradictions(profile: Profile) -> Iterator[tuple[tuple[int | str, ...], s
         expected = f"an update of the window, 0 to {profile.lockstep.window_updates - 1}"
         message = f"lockstep.census_update is {profile.lockstep.census_update}, expected {expected}"
         yield ("lockstep", "census_update"), message
+    cores, most = profile.machine.cores, max(launch.nproc_per_node)
+    if cores is not None and most > cores:
+        message = (
+            f"launch.nproc_per_node holds {most}, expected at most one process a core, and machine.cores is {cores}"
+        )
+        yield ("launch", "nproc_per_node"), message
     known = {*kit.symbols, *kit.optional_symbols}
     for role, name in kit.functions:
         if name not in known:

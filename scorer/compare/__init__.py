@@ -2,8 +2,9 @@
 
     comparison = compare(artifact, receipts, reviewed, profile)
 
-One module per idea: knobs, environment, kernels, operators, lockstep, control, offsets; `table` lays the lanes side by
-side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run here.
+One module per idea: knobs, environment, kernels, operators, lockstep, control, offsets, ranking, clock; `table` lays
+the lanes side by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run
+here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scorer.artifact import Artifact
-from scorer.compare import control, environment, kernels, knobs, lockstep, offsets, operators, table, verdict
+from scorer.compare import (
+    clock,
+    control,
+    environment,
+    kernels,
+    knobs,
+    lockstep,
+    offsets,
+    operators,
+    ranking,
+    table,
+    verdict,
+)
 from scorer.compare.case import Case
 from scorer.compare.result import Comparison, Offset, Row
 from scorer.contest import Profile
@@ -36,6 +49,8 @@ def compare(
         *operators.compare(case),
         *lockstep.compare(case),
         *offsets.check(case, parts),
+        *ranking.compare(case),
+        *clock.compare(case),
         *control.compare(case),
     ]
     findings = verdict.ordered(verdict.weighed(found, profile))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scorer.compare.case import Case, paired
 from scorer.contest import Profile
-from scorer.findings import Finding, Place, define, finding
+from scorer.findings import Finding, Place, Severity, define, finding
 from scorer.room.receipts import Rank, Receipt, Site
 
 ENV001 = define(
@@ -25,14 +27,23 @@ ENV003 = define(
     why="Their numbers may differ for that reason alone.",
     remedy="Run both lanes with the same interpreter, packages, device and Neuron SDK.",
 )
+ENV004 = define(
+    "ENV004",
+    title="This machine has other versions than the scoring machine",
+    why="Another compiler or framework makes other numbers and other speed than the ones that will be scored.",
+    remedy="Repeat the last rehearsal before an upload on a machine with the contest's versions.",
+    severity=Severity.ADVICE,
+)
 
 
 def compare(case: Case) -> list[Finding]:
     """Findings about variables and software of the local and the artifact lane."""
     local, artifact = case.local, case.artifact_lane
-    if local is None or artifact is None:
+    if artifact is None:
         return []
-    findings: list[Finding] = []
+    findings = [*_versions(case, artifact)]
+    if local is None:
+        return findings
     told: set[str] = set()
     for here, there in paired(local, artifact):
         for name in sorted(_names(here) | _names(there)):
@@ -94,6 +105,17 @@ def _site(
         return None, None, read
     _, receipt, site = min(found, key=lambda entry: entry[0])
     return case.place(receipt, site), case.line(receipt, site), read
+
+
+def _versions(case: Case, artifact: Receipt) -> Iterator[Finding]:
+    """What the artifact's run had of the packages whose version on the scoring machine is known."""
+    known = case.profile.machine.versions
+    for rank in artifact.ranks[:1]:
+        had = {module: rank.packages[module].partition("+")[0] for module in known if module in rank.packages}
+        other = {module: version for module, version in had.items() if version != known[module]}
+        if other:
+            told = ", ".join(f"{module} {version} instead of {known[module]}" for module, version in other.items())
+            yield finding(ENV004, f"not the scoring machine's versions: {told}", rank=rank.rank, evidence=other)
 
 
 def _software(local: Receipt, artifact: Receipt) -> list[Finding]:

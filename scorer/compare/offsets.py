@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from scorer.compare.case import Case
 from scorer.compare.result import Offset
@@ -16,6 +17,19 @@ SCR004 = define(
     title="A part of the offset has no reason to exist",
     why="Saving, importing or another batch size must not change a score; other tokens or context may.",
     remedy="Look at what the part names: the precision of the save, load_for_eval, dependence on the batch.",
+)
+SCR009 = define(
+    "SCR009",
+    title="A change of settings moves the score by more than the contest's profile allows",
+    why="The same change moved every honest checkpoint by about the same; another offset means other tokens, another "
+    "context, or a model that treats the official tokens otherwise.",
+    remedy="Look at the evaluations that the message names: their token counts, context and bytes.",
+)
+SCR010 = define(
+    "SCR010",
+    title="The scored tokens are not the contest's",
+    why="The contest's token set is known by its bytes; a score over other tokens is another number.",
+    remedy="Check the kit's data: build them anew with its setup, from the organiser's shards.",
 )
 
 SAVED = "weights after save"
@@ -58,7 +72,48 @@ def check(case: Case, parts: Sequence[Offset]) -> list[Finding]:
             line = case.source.save() if part.name == SAVED else case.source.function("load_for_eval")
             message = f"{part.name}: {part.part_bpb:+.6f} bpb, allowed {allowed:g}"
             findings.append(finding(SCR004, message, lane="trusted", evidence={"part": part.name}, **case.at(line)))
-    return findings
+    return [*findings, *_limits(case), *_fingerprints(case)]
+
+
+def _limits(case: Case) -> Iterator[Finding]:
+    """Pairs of measurements whose settings differ by a change that the profile knows, and whose scores by too much."""
+    measured = case.trusted.evaluations if case.trusted else []
+    ours = [evaluation for evaluation in measured if evaluation.name.startswith("trusted")]
+    for allowed in case.profile.evaluation.allowed_offsets:
+        for before, after in itertools.permutations(ours, 2):
+            if _changes(_settings(before), _settings(after)) != {
+                name: tuple(ends) for name, ends in allowed.change.items()
+            }:
+                continue
+            moved = float.fromhex(after.val_bpb) - float.fromhex(before.val_bpb)
+            if not allowed.bpb[0] <= moved <= allowed.bpb[1]:
+                usual = "" if allowed.mean is None else f", usual {allowed.mean:+g}"
+                usual += "" if allowed.sd is None else f" (sd {allowed.sd:g})"
+                message = (
+                    f"{allowed.name}: {moved:+.6f} bpb from {before.name} to {after.name}, "
+                    f"allowed {allowed.bpb[0]:+g} to {allowed.bpb[1]:+g}{usual}"
+                )
+                yield finding(SCR009, message, lane="trusted", evidence={"offset": allowed.name, "moved": moved})
+
+
+def _changes(before: EvaluationSettings, after: EvaluationSettings) -> dict[str, tuple[object, object]]:
+    """The settings that differ, with both values."""
+    here, there = before.model_dump(), after.model_dump()
+    return {name: (here[name], there[name]) for name in here if here[name] != there[name]}
+
+
+def _fingerprints(case: Case) -> Iterator[Finding]:
+    """Measurements over as many tokens as a known set has, and not its bytes."""
+    known = case.profile.facts.fingerprints if case.profile.facts else []
+    for evaluation in case.trusted.evaluations if case.trusted else []:
+        key = (evaluation.split, evaluation.num_tokens, evaluation.world_size)
+        for one in known:
+            if (one.split, one.max_tokens, one.world_size) == key and one.num_bytes != evaluation.num_bytes:
+                message = (
+                    f"{evaluation.name}: {evaluation.num_tokens:,} tokens of {one.split} have {evaluation.num_bytes:,} "
+                    f"bytes, the contest's have {one.num_bytes:,}"
+                )
+                yield finding(SCR010, message, lane="trusted", evidence={"bytes": evaluation.num_bytes})
 
 
 def _recipe(case: Case) -> tuple[Evaluation, Evaluation] | None:
