@@ -45,6 +45,12 @@ def test_a_plain_sum_would_round() -> None:
     assert float(values.sum(dtype=np.float32)) != 1.0
 
 
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_sum_refuses_what_no_integer_stands_for(value: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        ExactSum().add(np.array([1.0, value], dtype=np.float32))
+
+
 def test_targets_without_bytes_count_as_tokens_only() -> None:
     sums = Sums()
     sums.add(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([3, 0, 1]))

@@ -135,6 +135,10 @@ def test_a_model_that_looks_ahead_and_aside_is_told_both(workshop: Workshop) -> 
     assert found[1].artifact_line == line_of(text, "forward(self, e)")
 
 
+def test_logits_that_rule_tokens_out_as_far_as_floats_go_are_fine(workshop: Workshop) -> None:
+    assert workshop.purity(submission(after="logits[:, :, 60] = torch.finfo(torch.float32).min")) == []
+
+
 def test_a_scored_batch_of_equal_rows_proves_nothing(workshop: Workshop) -> None:
     equal = random_rows(1).expand(SCORED_ROWS, -1)
     found = purity.check(workshop.model(submission()), random_rows(), equal)
@@ -145,6 +149,7 @@ def test_a_scored_batch_of_equal_rows_proves_nothing(workshop: Workshop) -> None
 # title, pieces, words of the message
 USELESS: list[tuple[str, dict[str, str], str]] = [
     ("NaN at one position", {"after": "logits[:, 3, 5] = float('nan')"}, "position 3, token 5 is not finite"),
+    ("as far apart as floats go", {"after": "logits = torch.where(logits > 0, 3e38, -3e38)"}, "a loss is infinite"),
     ("another shape", {"after": "logits = logits[:, :, :60]"}, "expected [8, 16, 61]"),
     ("the last position only", {"after": "logits = logits[:, -1:]"}, "expected [8, 16, 61]"),
     ("double precision", {"after": "logits = logits.double()"}, "float64"),

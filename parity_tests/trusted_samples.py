@@ -30,6 +30,7 @@ from scorer.trusted.sources import Source
 VOCABULARY = 61
 LENGTH = 16
 SCORED_ROWS = 32
+SPLITS = ("public_val", "private_val")
 
 TRAIN_PY = '''"""A submission small enough to read."""
 
@@ -251,19 +252,28 @@ def small_profile() -> Profile:
     return profile.model_copy(update={"evaluation": evaluation, "machine": machine})
 
 
+@functools.cache
+def document_texts(wanted: str) -> list[str]:
+    """The documents of a split of the small kit."""
+    generator = torch.Generator().manual_seed(7)
+    texts: dict[str, list[str]] = {}
+    for split in SPLITS:
+        texts[split] = []
+        for _ in range(60):
+            length = int(torch.randint(5, 40, (1,), generator=generator))
+            letters = torch.randint(0, 26, (length,), generator=generator)
+            texts[split].append("".join(chr(65 + int(i)) for i in letters))
+    return texts[wanted]
+
+
 def small_kit(directory: Path) -> KitPaths:
     """The kit of 61 tokens, with its data."""
     kit, data = directory / "kit", directory / "data"
     kit.mkdir()
     (kit / "prepare.py").write_text(PREPARE_PY, "utf-8")
-    generator = torch.Generator().manual_seed(7)
-    for split in ("public_val", "private_val"):
+    for split in SPLITS:
         (data / split).mkdir(parents=True)
-        documents = []
-        for _ in range(60):
-            length = int(torch.randint(5, 40, (1,), generator=generator))
-            documents.append("".join(chr(65 + int(i)) for i in torch.randint(0, 26, (length,), generator=generator)))
-        (data / split / "shard_0.txt").write_text("\n".join(documents), "utf-8")
+        (data / split / "shard_0.txt").write_text("\n".join(document_texts(split)), "utf-8")
     (data / "tokenizer.json").write_text("{}", "utf-8")
     return hashed(kit, data, stand_in=True)
 

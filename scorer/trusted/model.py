@@ -113,9 +113,13 @@ class Model:
             self.changed_input = True
         self.dtypes.add(reply["dtype"])
         logits = self.process.logits(slot, expected, reply["dtype"])
-        if not all(torch.isfinite(extreme) for extreme in torch.aminmax(logits)):  # NaN wins in both
+        lowest, highest = torch.aminmax(logits)  # NaN wins in both
+        if not (torch.isfinite(lowest) and torch.isfinite(highest)):
             row, position, token = (int(i) for i in torch.nonzero(~torch.isfinite(logits))[0])
             raise self._wrong(f"the logit of row {row}, position {position}, token {token} is not finite {where}")
+        if not torch.isfinite(highest.float() - lowest.float()):
+            message = f"the logits reach from {float(lowest):.3g} to {float(highest):.3g} {where}, so a loss is infinite"
+            raise self._wrong(message)
         return logits
 
     def forward(self, tokens: torch.Tensor, **flags: bool) -> torch.Tensor:

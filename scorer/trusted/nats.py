@@ -23,7 +23,9 @@ class ExactSum:
         self._by_exponent: dict[int, int] = {}
 
     def add(self, values: npt.NDArray[np.float32]) -> None:
-        """Add finite fp32 values of any shape."""
+        """Add fp32 values of any shape; ValueError where one is not finite, since no integer stands for it."""
+        if not np.isfinite(values).all():
+            raise ValueError("only finite values can be added exactly")
         mantissas, exponents = np.frexp(values.reshape(-1).astype(np.float64))
         integers = np.ldexp(mantissas, 24).astype(np.int64)  # an fp32 mantissa has 24 bits
         for exponent in np.unique(exponents).tolist():
