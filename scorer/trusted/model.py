@@ -118,8 +118,8 @@ class Model:
             row, position, token = (int(i) for i in torch.nonzero(~torch.isfinite(logits))[0])
             raise self._wrong(f"the logit of row {row}, position {position}, token {token} is not finite {where}")
         if not torch.isfinite(highest.float() - lowest.float()):
-            message = f"the logits reach from {float(lowest):.3g} to {float(highest):.3g} {where}, so a loss is infinite"
-            raise self._wrong(message)
+            reach = f"{float(lowest):.3g} to {float(highest):.3g}"
+            raise self._wrong(f"the logits reach from {reach} {where}: a loss would be infinite")
         return logits
 
     def forward(self, tokens: torch.Tensor, **flags: bool) -> torch.Tensor:
