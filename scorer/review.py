@@ -31,7 +31,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
-from scorer.rules import checks, flow, kernels
+from scorer.rules import checks, choices, flow, rescue
+from scorer.rules.endings import always_raises
 from scorer.rules.source import Hit, Source
 
 RULES = Path(__file__).parent / "rules"
@@ -62,9 +63,14 @@ CHECKS: dict[str, Check] = {
     "main_guard": flow.main_guard,
     "name_tests": flow.name_tests,
     "late_environment": flow.late_environment,
-    "rescued_kernel": kernels.rescued_kernel,
-    "shape_fallback": kernels.shape_fallback,
-    "device_choice": kernels.device_choice,
+    "rescued_kernel": rescue.rescued_kernel,
+    "other_implementation": rescue.other_implementation,
+    "error_only_printed": rescue.error_only_printed,
+    "shape_fallback": choices.shape_fallback,
+    "machine_choice": choices.machine_choice,
+    "device_choice": choices.device_choice,
+    "step_choice": choices.step_choice,
+    "setting_choice": choices.setting_choice,
 }
 
 
@@ -216,9 +222,9 @@ def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) ->
     line = node.range().start.line + 1
     for candidate in source.nodes:
         if isinstance(candidate, ast.ExceptHandler) and candidate.lineno == line and node.kind() == "except_clause":
-            return kernels.always_raises(source, candidate.body)
+            return always_raises(source, candidate.body)
         if isinstance(candidate, ast.Try | ast.TryStar) and candidate.lineno == line and node.kind() == "try_statement":
-            return all(kernels.always_raises(source, handler.body) for handler in candidate.handlers)
+            return all(always_raises(source, handler.body) for handler in candidate.handlers)
     return False
 
 

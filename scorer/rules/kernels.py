@@ -1,280 +1,332 @@
-"""Checks of how kernels are chosen. A kernel that cannot run must say so: nothing may take its place in silence."""
+"""What leads to the launch of a kernel: functions, classes, attributes, variables, containers, parameters."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TypeVar
 
-from scorer.artifact import Artifact
-from scorer.contest import Profile
-from scorer.rules.source import Function, Hit, Source
+from scorer.rules.scopes import Binding, Key, Scopes, scopes
+from scorer.rules.source import Function, Source
 
 # Ends of full names, whatever package offers them: neuronxcc.nki.jit is nki.jit too.
 JIT = ("nki.jit", "nki_jit")
 WRAPPERS = (*JIT, "nki.simulate", "wrap_nki", "nki_op")
-CALLS_ITSELF = {"apply", "forward", "__call__"}  # `Function.apply(x)` runs Function
-SUPPRESS = "contextlib.suppress"
-EXITS = {"sys.exit", "os._exit", "builtins.exit", "builtins.quit"}
-SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "itemsize"}
-SHAPE_METHODS = {"size", "numel", "nelement", "dim", "stride", "is_contiguous", "element_size", "is_floating_point"}
+LIBRARIES = ("nkilib.", "nki.kernels.", "neuronxcc.nki.kernels.", "neuronxcc.private_nkl.")  # kernels that come ready
+PACKAGES = {"nki", "nkilib", "neuronxcc", "torch_neuronx"}  # without one of them a file has no kernel
+CALLS_ITSELF = {"apply", "forward", "__call__", "result"}  # `Function.apply(x)` runs Function
+HANDS_ON = {"get", "pop", "values", "items", "copy", "setdefault", "__getitem__"}  # of a container
+SPEAKS = {"builtins.print", "builtins.isinstance", "builtins.len", "builtins.repr", "builtins.str", "builtins.id"}
+K = TypeVar("K")
+NO, PASSED, SURE = 0, 1, 2  # PASSED: where a kernel is given as an argument
 
 
 class Kernels:
-    """Which functions, classes and attributes of a file lead to the launch of a kernel."""
+    """Which expressions of a file lead to the launch of a kernel."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._scopes: Scopes = scopes(source)
         self.jitted: set[ast.AST] = {
             function
             for function in source.functions
             for decorator in function.decorator_list
             if _ends_with(source.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator), JIT)
         }
-        self._names = {function.name for function in source.functions if function in self.jitted}
-        self._members: set[str] = set()  # `self.NAME(...)` launches
-        self._callees: dict[int, list[ast.expr]] = {}  # of each node that was looked at, by id
-        self._grow()
+        self.inside_kernels = {id(n) for function in self.jitted for n in ast.walk(function)}
+        self._level: dict[Key, int] = {}  # variables, functions and classes by scope
+        self._members: dict[str, int] = {}  # `self.NAME`
+        self._makes: dict[int, int] = {}  # functions that return something that leads to a kernel
+        self._callees: dict[int, list[ast.Call]] = {}
+        self._called: dict[Key, bool] = {}  # parameters: whether their function calls them or hands them on
+        self._decorations = [
+            (function, own)
+            for function in source.functions
+            for decorator in function.decorator_list
+            if (own := self._scopes.function(decorator.func if isinstance(decorator, ast.Call) else decorator))
+        ]
+        if any(full.partition(".")[0] in PACKAGES for full in source.aliases.values()):
+            self._grow()
+
+    @property
+    def exist(self) -> bool:
+        """Whether the file has kernels at all."""
+        return bool(self._level or self._members)
 
     def launched(self, nodes: Iterable[ast.AST]) -> str | None:
         """The first call among these nodes that leads to a kernel, as it is written; None: there is none."""
         for top in nodes:
-            if id(top) not in self._callees:
-                self._callees[id(top)] = [node.func for node in ast.walk(top) if isinstance(node, ast.Call)]
-            for callee in self._callees[id(top)]:
-                if self._leads_to_kernel(callee):
-                    return ast.unparse(callee)
+            for call in self._calls(top):
+                if self._launches(call):
+                    return ast.unparse(call.func)
         return None
 
-    def _leads_to_kernel(self, callee: ast.expr) -> bool:
+    def carried(self, node: ast.AST) -> bool:
+        """Whether an expression's value leads to a kernel when it is called."""
+        return self._carries(node) > NO
+
+    def used(self, nodes: Iterable[ast.AST]) -> str | None:
+        """The first kernel that these nodes launch, return, or store in a variable; None: there is none."""
+        nodes = list(nodes)
+        call = self.launched(nodes)
+        if call:
+            return call
+        for top in nodes:
+            if isinstance(top, Function) and top in self.jitted:
+                return top.name
+            values: list[ast.AST] = [top] if isinstance(top, ast.expr) else []
+            for node in ast.walk(top):
+                if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Yield)) and node.value is not None:
+                    values.append(node.value)
+            for value in values:
+                if not isinstance(value, ast.Constant) and self.carried(value):
+                    return ast.unparse(value)
+        return None
+
+    def _calls(self, top: ast.AST) -> list[ast.Call]:
+        if id(top) not in self._callees:
+            found = [n for n in ast.walk(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
+            self._callees[id(top)] = found
+        return self._callees[id(top)]
+
+    def _launches(self, call: ast.Call) -> int:
+        """How surely a call runs a kernel, now or when its result is called."""
+        callee = call.func
         if isinstance(callee, (ast.Call, ast.Subscript)):  # wrap_nki(kernel)[lnc](...)
-            return self._leads_to_kernel(callee.func if isinstance(callee, ast.Call) else callee.value)
-        if _ends_with(self._source.resolve(callee), WRAPPERS):
+            inner = self._carries(callee)
+            if inner:
+                return inner
+        full = self._source.resolve(callee)
+        if _ends_with(full, WRAPPERS):
+            return SURE
+        own = self._scopes.function(callee)
+        level = self._carries(callee)
+        if own is not None and level == PASSED:
+            return self._passed(call)  # a helper that calls what it is given
+        if level:
+            return level
+        if own is None and full is not None and full not in SPEAKS and not full.startswith("builtins."):
+            return self._passed(call)
+        return NO
+
+    def _passed(self, call: ast.Call) -> int:
+        """How surely one of a call's arguments leads to a kernel."""
+        arguments = [*call.args, *(k.value for k in call.keywords)]
+        return max((self._carries(a) for a in arguments if not isinstance(a, ast.Constant)), default=NO)
+
+    def _carries(self, node: ast.AST) -> int:
+        if isinstance(node, ast.Name):
+            return self._of_name(node)
+        if isinstance(node, ast.Attribute):
+            return self._of_attribute(node)
+        if isinstance(node, ast.Call):
+            return self._of_call(node)
+        if isinstance(node, (ast.Subscript, ast.Starred, ast.Await, ast.NamedExpr)):
+            return self._carries(node.value)
+        if isinstance(node, ast.Lambda):
+            level = max((self._launches(call) for call in self._calls(node.body)), default=NO)
+            return level or self._carries(node.body)
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            parts = [*node.values]
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            parts = [*node.elts]
+        elif isinstance(node, ast.Dict):
+            parts = [*node.values]
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            parts = [node.elt]
+        elif isinstance(node, ast.DictComp):
+            parts = [node.value]
+        return max(map(self._carries, parts), default=NO)
+
+    def _of_name(self, node: ast.Name) -> int:
+        key = self._scopes.key(node.id, node)
+        if key in self._level:
+            return self._level[key]
+        return SURE if _ready(self._source.resolve(node)) else NO
+
+    def _of_attribute(self, node: ast.Attribute) -> int:
+        value = node.value
+        full = self._source.resolve(node)
+        if full is not None and (_ready(full) or _ends_with(full, WRAPPERS)):
+            return SURE
+        if node.attr in CALLS_ITSELF:
+            return self._carries(value)
+        if self._is_own(value):
+            return self._members.get(node.attr, NO)
+        return NO
+
+    def _is_own(self, node: ast.AST) -> bool:
+        """Whether an object is one of the file's own: `self`, a chain from it, an own class or an instance of one."""
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
+            return self._is_own(node.value)
+        if isinstance(node, ast.Call):
+            return self._of_call(node) > NO
+        if not isinstance(node, ast.Name):
+            return False
+        if node.id in {"self", "cls", "ctx"} or self._scopes.class_of(node) is not None:
             return True
+        key = self._scopes.key(node.id, node)
+        return key in self._level and not isinstance(self._scopes.bindings[key][0].node, Function)
+
+    def _of_call(self, node: ast.Call) -> int:
+        """What a call's result leads to."""
+        callee = node.func
+        full = self._source.resolve(callee)
+        if _ends_with(full, WRAPPERS):
+            return SURE
+        if isinstance(callee, ast.Attribute) and callee.attr in HANDS_ON:
+            return max(self._carries(callee.value), self._passed(node))
+        own = self._scopes.function(callee)
+        if own is not None:
+            made = self._makes.get(id(own), NO)
+            return self._passed(node) if made == PASSED else made
+        if full == "builtins.getattr" and len(node.args) >= 2 and isinstance(node.args[1], ast.Constant):
+            named = self._members.get(str(node.args[1].value), NO) if self._is_own(node.args[0]) else NO
+            return max([named, *map(self._carries, node.args[2:])])
         if isinstance(callee, ast.Name):
-            return callee.id in self._names
-        if isinstance(callee, ast.Attribute):
-            of_self = isinstance(callee.value, ast.Name) and callee.value.id == "self"
-            return (of_self and callee.attr in self._members) or (
-                callee.attr in CALLS_ITSELF and self._leads_to_kernel(callee.value)
-            )
-        return False
+            bound = self._scopes.of(callee.id, callee)
+            if any(isinstance(b.node, ast.ClassDef) for b in bound):
+                return max(self._of_name(callee), self._passed(node))
+        if full is not None and full not in SPEAKS:
+            return self._passed(node)  # functools.partial(kernel), torch.compile(model), next(iter(kernels))
+        if isinstance(callee, ast.Attribute) and callee.attr in {"submit", "to", "train", "eval"}:
+            return max(self._passed(node), self._carries(callee.value))
+        return NO
+
+    # --- growth ---
 
     def _grow(self) -> None:
         """Add what calls a kernel, what calls that, and so on, until nothing is left to add."""
-        source = self._source
-        methods = {
-            id(m) for c in source.nodes if isinstance(c, ast.ClassDef) for m in c.body if isinstance(m, Function)
-        }
+        table = self._scopes
+        for function in self.jitted:
+            if isinstance(function, Function):
+                self._enter(function, SURE)
         definitions = [
             node
-            for node in source.nodes
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node not in self.jitted
+            for node in self._source.nodes
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            and node not in self.jitted
+            and id(node) not in self.inside_kernels
         ]
-        assignments = [node for node in source.nodes if isinstance(node, ast.Assign) and len(node.targets) == 1]
-        before = -1
-        while before != len(self._names) + len(self._members):
-            before = len(self._names) + len(self._members)
+        variables = [
+            (key, binding)
+            for key, bindings in table.bindings.items()
+            for binding in bindings
+            if binding.value is not None and not isinstance(binding.node, (Function, ast.ClassDef))
+        ]
+        attributes = [(name, b) for name, m in table.members.items() for b in m.values if b.value is not None]
+        changed = True
+        while changed:
+            before = sum(self._level.values()) + sum(self._members.values()) + sum(self._makes.values())
+            for key, binding in variables:
+                self._raise(self._level, key, self._bound(binding))
+            for name, binding in attributes:
+                self._raise(self._members, name, self._held(binding))
+            self._give_arguments()
             for node in definitions:
-                known = self._members if id(node) in methods else self._names
-                if node.name not in known and node.name not in CALLS_ITSELF and self.launched(node.body):
-                    known.add(node.name)
-            for assignment in assignments:
-                target, value = assignment.targets[0], assignment.value
-                if isinstance(target, ast.Name) and self._is_callable_with_kernel(value):
-                    self._names.add(target.id)
-                elif isinstance(target, ast.Attribute) and self.launched([value]):
-                    self._members.add(target.attr)  # self.norm = NkiRMSNorm(...)
+                self._define(node)
+            after = sum(self._level.values()) + sum(self._members.values()) + sum(self._makes.values())
+            changed = after != before
 
-    def _is_callable_with_kernel(self, value: ast.expr) -> bool:
-        """Whether a value is something to call that leads to a kernel, rather than what a kernel has returned."""
-        if isinstance(value, (ast.Name, ast.Attribute)):
-            return self._leads_to_kernel(value)
-        wrapper = value.value if isinstance(value, ast.Subscript) else value
-        if not isinstance(wrapper, ast.Call):
-            return False
-        made_by = self._source.top_level.get(wrapper.func.id) if isinstance(wrapper.func, ast.Name) else None
-        is_class = isinstance(made_by, ast.ClassDef) and made_by.name in self._names
-        return is_class or _ends_with(self._source.resolve(wrapper.func), WRAPPERS)
+    def _define(self, node: ast.AST) -> None:
+        if isinstance(node, Function):
+            for value in _results(node):
+                self._raise(self._makes, id(node), self._carries(value))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name not in CALLS_ITSELF:
+            level = max(
+                (self._launches(call) for statement in node.body for call in self._calls(statement)), default=NO
+            )
+            self._enter(node, level)
+
+    def _enter(self, node: ast.AST, level: int) -> None:
+        """Note how surely a function or class leads to a kernel, under its name."""
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return
+        if isinstance(self._scopes.parents.get(id(node)), ast.ClassDef):
+            self._raise(self._members, node.name, level)
+            return
+        key = self._scopes.key(node.name, node)
+        if key is not None:
+            self._raise(self._level, key, level)
+
+    def _bound(self, binding: Binding) -> int:
+        """What a variable leads to: things to call, not what a kernel has returned."""
+        value = binding.value
+        return self._carries(value) if value is not None else NO
+
+    def _held(self, binding: Binding) -> int:
+        """What an attribute leads to; `self.norm = NkiRMSNorm(...)` holds an instance of a class."""
+        value = binding.value
+        if value is None:
+            return NO
+        return max(self._carries(value), SURE if self.launched([value]) else NO)
+
+    def _give_arguments(self) -> None:
+        """Parameters that are given a kernel somewhere, in functions that call them or hand them on."""
+        for function in self._source.functions:
+            if function in self.jitted or id(function) in self.inside_kernels:
+                continue
+            arguments = function.args
+            every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            for argument in every:
+                key = (id(function), argument.arg)
+                if key not in self._level and self._called_within(function, argument.arg):
+                    given = any(map(self._carries, self._scopes.arguments(function, argument.arg)))
+                    self._raise(self._level, key, PASSED if given or self._decorates_kernel(function) else NO)
+            if arguments.vararg is not None:
+                packed = [a for call in self._scopes.calls.get(function.name, ()) for a in call.args]
+                key = (id(function), arguments.vararg.arg)
+                self._raise(self._level, key, PASSED if any(map(self._carries, packed)) else NO)
+
+    def _decorates_kernel(self, function: Function) -> bool:
+        """Whether a function is a decorator, or what a decorator factory returns, of what leads to a kernel."""
+        factory = self._scopes.owner.get(id(function))
+        return any(made_by in (function, factory) and self._leads(d) for d, made_by in self._decorations)
+
+    def _leads(self, function: Function) -> bool:
+        if isinstance(self._scopes.parents.get(id(function)), ast.ClassDef):
+            return self._members.get(function.name, NO) > NO
+        key = self._scopes.key(function.name, function)
+        return key is not None and self._level.get(key, NO) > NO
+
+    def _called_within(self, function: Function, name: str) -> bool:
+        """Whether a parameter is called, or given to something else, inside of its function."""
+        key = (id(function), name)
+        if key not in self._called:
+            self._called[key] = any(
+                isinstance(node, ast.Name) and node.id == name
+                for call in self._calls(function)
+                for node in (call.func, *call.args, getattr(call.func, "value", call.func))
+            )
+        return self._called[key]
+
+    @staticmethod
+    def _raise(table: dict[K, int], key: K, level: int) -> None:
+        if level > table.get(key, NO):
+            table[key] = level
+
+
+def _results(function: Function) -> Iterator[ast.expr]:
+    """What a function returns or yields."""
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
+            yield node.value
 
 
 def _ends_with(full_name: str | None, ends: tuple[str, ...]) -> bool:
     return full_name is not None and any(f".{full_name}".endswith(f".{end}") for end in ends)
 
 
-def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """An `except`, `suppress` or `finally` that goes on after a kernel has raised, whatever it catches."""
-    kernels = _kernels(source)
-    suppressors = _suppressors(source)
-    for node in source.nodes:
-        if isinstance(node, ast.With) and _suppresses(source, node, suppressors):
-            call = kernels.launched(node.body)
-            if call:
-                yield Hit(node.lineno, {"CALL": call})
-        if isinstance(node, ast.Try | ast.TryStar):
-            call = kernels.launched(node.body)
-            for handler in node.handlers:
-                if call and not always_raises(source, handler.body):
-                    yield Hit(handler.lineno, {"CALL": call})
-            jump = _jump(node.finalbody)
-            call = kernels.launched([*node.body, *node.handlers, *node.orelse]) if jump else None
-            if jump and call:
-                yield Hit(jump.lineno, {"CALL": call})
-
-
-def _suppressors(source: Source) -> set[str]:
-    """Variables that hold what `contextlib.suppress` has made."""
-    return _stored(
-        [
-            target
-            for node in source.nodes
-            if isinstance(node, ast.Assign) and _calls(source, node.value, SUPPRESS)
-            for target in node.targets
-        ]
-    )
-
-
-def _suppresses(source: Source, node: ast.With, suppressors: set[str]) -> bool:
-    """Whether a `with` drops exceptions: by one of its managers, or by one that its body enters on a stack."""
-    entered = [
-        argument
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "enter_context"
-        for argument in inner.args
-    ]
-    managers = [*(item.context_expr for item in node.items), *entered]
-    return any(
-        _calls(source, manager, SUPPRESS) or (isinstance(manager, ast.Name) and manager.id in suppressors)
-        for manager in managers
-    )
-
-
-def _calls(source: Source, node: ast.AST, full_name: str) -> bool:
-    return any(isinstance(n, ast.Call) and source.resolve(n.func) == full_name for n in ast.walk(node))
-
-
-def _jump(body: Sequence[ast.AST], in_loop: bool = False) -> ast.stmt | None:
-    """The first statement by which a `finally` is left early, which drops the exception on its way."""
-    for statement in body:
-        if isinstance(statement, ast.Return) or (isinstance(statement, (ast.Break, ast.Continue)) and not in_loop):
-            return statement
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
-            found = _jump(statement.body, True) or _jump(statement.orelse, in_loop)
-        else:
-            children = ast.iter_child_nodes(statement)
-            blocks = [c for c in children if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
-            found = _jump(blocks, in_loop)
-        if found:
-            return found
-    return None
-
-
-def shape_fallback(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """A condition on shapes or dtypes that chooses between a kernel and other computation."""
-    for function, condition, call, other in _choices(source):
-        if _asks_for_shape(function, condition):
-            yield Hit(condition.lineno, {"CONDITION": ast.unparse(condition), "CALL": call, "OTHER": other})
-
-
-def device_choice(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """A condition on the device that chooses between a kernel and other computation."""
-    for function, condition, call, other in _choices(source):
-        text = ast.unparse(condition)
-        if not _asks_for_shape(function, condition) and ("device" in text or "neuron" in text):
-            yield Hit(condition.lineno, {"CONDITION": text, "CALL": call, "OTHER": other})
-
-
-def always_raises(source: Source, body: Sequence[ast.AST]) -> bool:
-    """Whether control cannot pass the end of these statements: an exception or an exit with an error ends the run."""
-    last = body[-1] if body else None
-    if isinstance(last, ast.If):
-        return always_raises(source, last.body) and always_raises(source, last.orelse)
-    if isinstance(last, ast.With):
-        return always_raises(source, last.body)
-    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits_with_error(source, last.value))
-
-
-def _exits_with_error(source: Source, node: ast.expr) -> bool:
-    """Whether an expression ends the process with a status other than that of success."""
-    if not isinstance(node, ast.Call) or source.resolve(node.func) not in EXITS:
-        return False
-    return len(node.args) == 1 and not (isinstance(node.args[0], ast.Constant) and node.args[0].value in (None, 0))
+def _ready(full_name: str | None) -> bool:
+    """Whether an import is a kernel that a library offers."""
+    return full_name is not None and full_name.startswith(LIBRARIES)
 
 
 @lru_cache(maxsize=1)
-def _kernels(source: Source) -> Kernels:
+def kernels(source: Source) -> Kernels:
     """One analysis for all the checks of one file."""
     return Kernels(source)
-
-
-@lru_cache(maxsize=1)
-def _choices(source: Source) -> list[tuple[Function, ast.expr, str, str]]:
-    """(function, condition, kernel call, what runs instead) for each branch with a kernel on exactly one side."""
-    found = []
-    kernels = _kernels(source)
-    for function in source.functions:
-        if function in kernels.jitted:
-            continue
-        for test, *sides in _branches(function):
-            calls = [kernels.launched(side) for side in sides]
-            for call, counterpart, other in ((calls[0], calls[1], sides[1]), (calls[1], calls[0], sides[0])):
-                if call and not counterpart and not always_raises(source, other) and _computes(other):
-                    found.append((function, test, call, ast.unparse(other[0]).splitlines()[0]))
-    return found
-
-
-def _branches(function: Function) -> Iterator[tuple[ast.expr, Sequence[ast.AST], Sequence[ast.AST]]]:
-    """(condition, what runs if it holds, what runs if not), of every `if` inside a function.
-
-    Where there is no `else`: what follows, if the branch leaves the block; or else what gave the branch's variables
-    the values that they keep.
-    """
-    for node in ast.walk(function):
-        if isinstance(node, ast.IfExp):
-            yield node.test, [node.body], [node.orelse]
-        for name in ("body", "orelse", "finalbody"):
-            found = getattr(node, name, None)
-            block: list[ast.stmt] = found if isinstance(found, list) else []
-            for index, statement in enumerate(block):
-                if not isinstance(statement, ast.If):
-                    continue
-                if statement.orelse:
-                    yield statement.test, statement.body, statement.orelse
-                elif isinstance(statement.body[-1], (ast.Return, ast.Continue, ast.Break)):
-                    yield statement.test, statement.body, block[index + 1 :]
-                else:
-                    changed = _stored(statement.body)
-                    yield statement.test, statement.body, [s for s in block[:index] if _stored([s]) & changed]
-
-
-def _stored(statements: Sequence[ast.AST]) -> set[str]:
-    """Variables that these statements assign."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
-def _computes(nodes: Sequence[ast.AST]) -> bool:
-    """Whether these nodes do more than hand a value on."""
-    return any(isinstance(node, (ast.Call, ast.BinOp)) for top in nodes for node in ast.walk(top))
-
-
-def _asks_for_shape(function: Function, condition: ast.expr) -> bool:
-    """Whether a condition depends on a tensor's shape or dtype, directly or through a variable of its function."""
-    if _mentions_shape(condition):
-        return True
-    names = {node.id for node in ast.walk(condition) if isinstance(node, ast.Name)}
-    return any(
-        isinstance(node, ast.Assign) and _stored(node.targets) & names and _mentions_shape(node.value)
-        for node in ast.walk(function)
-    )
-
-
-def _mentions_shape(node: ast.expr) -> bool:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Attribute) and inner.attr in SHAPE_ATTRIBUTES:
-            return True
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in SHAPE_METHODS:
-            return True
-    return False

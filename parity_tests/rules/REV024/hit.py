@@ -32,7 +32,7 @@ class Block(torch.nn.Module):
         rows, width = x.shape
         aligned = rows % 128 == 0
         y = x / x.norm()
-        if aligned:
+        if aligned:  # expect
             y = self.fast(x)
         return y
 
