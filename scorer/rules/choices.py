@@ -14,6 +14,7 @@ from scorer.rules.endings import always_raises
 from scorer.rules.kernels import Kernels, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Hit, Source
+from scorer.rules.tree import tree
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,12 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
         block = getattr(node, name, None)
         if isinstance(block, list):
             for index, statement in enumerate(block):
-                yield from _statement(statement, block[:index], block[index + 1 :])
+                yield from _statement(source, statement, block[:index], block[index + 1 :])
 
 
-def _statement(statement: ast.AST, before: Sequence[ast.AST], after: Sequence[ast.AST]) -> Iterator[Branch]:
+def _statement(
+    source: Source, statement: ast.AST, before: Sequence[ast.AST], after: Sequence[ast.AST]
+) -> Iterator[Branch]:
     """The choice that an `if`, `while` or `match` makes.
 
     Where there is no `else`: what follows, if the branch leaves the block; or else what gave the branch's variables the
@@ -127,8 +130,10 @@ def _statement(statement: ast.AST, before: Sequence[ast.AST], after: Sequence[as
         elif _leaves(statement.body):
             yield statement.test, statement.body, after
         elif isinstance(statement, ast.If):
-            changed = _stored(statement.body) - _read(statement.body)  # what it reads, it only works further on
-            yield statement.test, statement.body, [s for s in before if _stored([s]) & changed]
+            changed = _stored(source, statement.body) - _read(
+                source, statement.body
+            )  # what it reads, it only works further on
+            yield statement.test, statement.body, [s for s in before if _stored(source, [s]) & changed]
     elif isinstance(statement, ast.Match):
         for index, case in enumerate(statement.cases):
             others = [s for c in (*statement.cases[:index], *statement.cases[index + 1 :]) for s in c.body]
@@ -190,27 +195,25 @@ def _tried_in_turn(source: Source, table: Kernels, node: ast.For) -> Iterator[Br
         flat = [inner for v in values for inner in (v.elts if isinstance(v, (ast.Tuple, ast.List)) else [v])]
         carrying = [value for value in flat if table.carried(value)]
         others = [value for value in flat if not table.carried(value) and _names_code(source, value)]
-        tests = [n.test for statement in node.body for n in ast.walk(statement) if isinstance(n, (ast.If, ast.IfExp))]
+        tests = [n.test for n in tree(source).within_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
         if carrying and others and tests:
             yield tests[0], carrying[:1], others[:1]
 
 
-def _stored(statements: Sequence[ast.AST]) -> set[str]:
+def _stored(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements assign."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
     return {
-        ast.unparse(node)
-        for node in nodes
+        node.id if isinstance(node, ast.Name) else f".{node.attr}"
+        for node in tree(source).within_all(statements)
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store)
     }
 
 
-def _read(statements: Sequence[ast.AST]) -> set[str]:
+def _read(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements read."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
     return {
-        ast.unparse(node)
-        for node in nodes
+        node.id if isinstance(node, ast.Name) else f".{node.attr}"
+        for node in tree(source).within_all(statements)
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
     }
 
@@ -220,7 +223,7 @@ def _computes(source: Source, nodes: Sequence[ast.AST]) -> bool:
     for top in nodes:
         if isinstance(top, ast.expr) and _names_code(source, top):
             return True
-        for node in ast.walk(top):
+        for node in tree(source).within(top):
             if isinstance(node, (ast.Call, ast.BinOp)):
                 return True
             if (

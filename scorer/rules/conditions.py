@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from scorer.rules.scopes import Binding, Scopes, scopes
 from scorer.rules.source import Function, Source
+from scorer.rules.tree import Tree, tree
 
 
 class Kind(StrEnum):
@@ -113,6 +114,7 @@ class Conditions:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._scopes: Scopes = scopes(source)
+        self._tree: Tree = tree(source)
         self._known: dict[int, frozenset[Kind]] = {}
         self._takers = {
             id(argument): function
@@ -140,7 +142,7 @@ class Conditions:
                 if not _always_leaves(top):
                     yield Kind.MACHINE  # it tried something, and remembers whether it worked
                 continue
-            nodes = list(ast.walk(top))
+            nodes = self._tree.within(top)
             tests = [n for n in nodes if isinstance(n, ast.Compare) and _is_none_test(n)]
             unread = {id(s) for n in tests for s in _sides(n) if isinstance(s, (ast.Name, ast.Attribute))}
             for node in nodes:
@@ -231,12 +233,12 @@ class Conditions:
             for method in members.methods:
                 called = isinstance(self._scopes.parents.get(id(node)), ast.Call)
                 if called or any(_last_name(d) in {"property", "cached_property"} for d in method.decorator_list):
-                    found.extend(_returned(method))
+                    found.extend(self._returned(method))
             return found
         if isinstance(node, ast.Call):
             own = self._scopes.function(node.func)
             if own is not None:
-                return _returned(own)
+                return self._returned(own)
             if self._source.resolve(node.func) == "builtins.getattr" and len(node.args) > 1:
                 name = node.args[1]
                 if isinstance(name, ast.Constant) and name.value == "training":
@@ -259,23 +261,22 @@ class Conditions:
             return []  # an element of what something has returned
         return [binding.value, *binding.tests]
 
+    def _returned(self, function: Function) -> list[ast.AST]:
+        """What a helper returns, and the conditions under which it does."""
+        found: list[ast.AST] = []
+        for node in self._tree.within(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                found.append(node.value)
+            elif isinstance(node, ast.Try | ast.TryStar):
+                found.append(node)
+            elif isinstance(node, (ast.If, ast.While)):
+                found.append(node.test)
+            elif isinstance(node, ast.Match):
+                found.append(node.subject)
+        return found
+
     def _function_of(self, argument: ast.AST) -> Function | None:
         return self._takers.get(id(argument))
-
-
-def _returned(function: Function) -> list[ast.AST]:
-    """What a helper returns, and the conditions under which it does."""
-    found: list[ast.AST] = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return) and node.value is not None:
-            found.append(node.value)
-        elif isinstance(node, ast.Try | ast.TryStar):
-            found.append(node)
-        elif isinstance(node, (ast.If, ast.While)):
-            found.append(node.test)
-        elif isinstance(node, ast.Match):
-            found.append(node.subject)
-    return found
 
 
 def _always_leaves(node: ast.Try | ast.TryStar) -> bool:

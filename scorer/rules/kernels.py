@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeVar
 
 from scorer.rules.scopes import Binding, Key, Scopes, scopes
 from scorer.rules.source import Function, Source
+from scorer.rules.tree import Tree, tree
 
 # Ends of full names, whatever package offers them: neuronxcc.nki.jit is nki.jit too.
 JIT = ("nki.jit", "nki_jit")
@@ -28,17 +29,19 @@ class Kernels:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._scopes: Scopes = scopes(source)
+        self._tree: Tree = tree(source)
         self.jitted: set[ast.AST] = {
             function
             for function in source.functions
             for decorator in function.decorator_list
             if _ends_with(source.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator), JIT)
         }
-        self.inside_kernels = {id(n) for function in self.jitted for n in ast.walk(function)}
+        self.inside_kernels = {id(n) for function in self.jitted for n in self._tree.within(function)}
         self._level: dict[Key, int] = {}  # variables, functions and classes by scope
         self._members: dict[str, int] = {}  # `self.NAME`
         self._makes: dict[int, int] = {}  # functions that return something that leads to a kernel
         self._callees: dict[int, list[ast.Call]] = {}
+        self._results: dict[int, list[ast.expr]] = {}  # of each function, by id
         self._called: dict[Key, bool] = {}  # parameters: whether their function calls them or hands them on
         self._decorations = [
             (function, own)
@@ -76,7 +79,7 @@ class Kernels:
             if isinstance(top, Function) and top in self.jitted:
                 return top.name
             values: list[ast.AST] = [top] if isinstance(top, ast.expr) else []
-            for node in ast.walk(top):
+            for node in self._tree.within(top):
                 if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Yield)) and node.value is not None:
                     values.append(node.value)
             for value in values:
@@ -86,7 +89,7 @@ class Kernels:
 
     def _calls(self, top: ast.AST) -> list[ast.Call]:
         if id(top) not in self._callees:
-            found = [n for n in ast.walk(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
+            found = [n for n in self._tree.within(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
             self._callees[id(top)] = found
         return self._callees[id(top)]
 
@@ -234,13 +237,22 @@ class Kernels:
 
     def _define(self, node: ast.AST) -> None:
         if isinstance(node, Function):
-            for value in _results(node):
+            for value in self._returned(node):
                 self._raise(self._makes, id(node), self._carries(value))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and node.name not in CALLS_ITSELF:
             level = max(
                 (self._launches(call) for statement in node.body for call in self._calls(statement)), default=NO
             )
             self._enter(node, level)
+
+    def _returned(self, function: Function) -> list[ast.expr]:
+        """What a function returns or yields."""
+        if id(function) not in self._results:
+            inside = self._tree.within(function)
+            self._results[id(function)] = [
+                n.value for n in inside if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None
+            ]
+        return self._results[id(function)]
 
     def _enter(self, node: ast.AST, level: int) -> None:
         """Note how surely a function or class leads to a kernel, under its name."""
@@ -308,13 +320,6 @@ class Kernels:
     def _raise(table: dict[K, int], key: K, level: int) -> None:
         if level > table.get(key, NO):
             table[key] = level
-
-
-def _results(function: Function) -> Iterator[ast.expr]:
-    """What a function returns or yields."""
-    for node in ast.walk(function):
-        if isinstance(node, (ast.Return, ast.Yield)) and node.value is not None:
-            yield node.value
 
 
 def _ends_with(full_name: str | None, ends: tuple[str, ...]) -> bool:

@@ -11,6 +11,7 @@ from scorer.rules.endings import always_raises
 from scorer.rules.kernels import kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
+from scorer.rules.tree import tree
 
 SUPPRESS = "contextlib.suppress"
 MANAGER = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
@@ -85,7 +86,7 @@ class _Managers:
         """Whether a `with` drops exceptions: by one of its managers, or by one that its body enters on a stack."""
         entered = [
             argument
-            for inner in ast.walk(node)
+            for inner in tree(self._source).within(node)
             if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in ENTERS
             for argument in inner.args
         ]
@@ -102,7 +103,11 @@ class _Managers:
             ):
                 return True
             own = scopes(self._source).function(node.func)
-            returned = [n.value for n in ast.walk(own) if isinstance(n, ast.Return) and n.value] if own else []
+            returned = (
+                [n.value for n in tree(self._source).within(own) if isinstance(n, ast.Return) and n.value]
+                if own
+                else []
+            )
             return any(self.is_suppressor(value) for value in [*returned, *node.args] if isinstance(value, ast.Call))
         if isinstance(node, ast.IfExp):
             return self.is_suppressor(node.body) or self.is_suppressor(node.orelse)
@@ -129,14 +134,16 @@ class _Managers:
         function = node if isinstance(node, Function) else scopes(self._source).function(node)
         if function is None:
             return False
-        values = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+        values = [
+            n.value for n in tree(self._source).within(function) if isinstance(n, ast.Return) and n.value is not None
+        ]
         return any(not (isinstance(value, ast.Constant) and not value.value) for value in values)
 
     def _drops_as_generator(self, function: Function) -> bool:
         """`@contextmanager` around a `yield` whose exceptions are caught and not raised again."""
         if not any(self._source.resolve(d) in MANAGER for d in function.decorator_list):
             return False
-        for node in ast.walk(function):
+        for node in tree(self._source).within(function):
             if isinstance(node, ast.Try | ast.TryStar) and _yields(node.body):
                 if any(not always_raises(self._source, handler.body) for handler in node.handlers):
                     return True
@@ -206,7 +213,7 @@ def _replacement(
     kept = _made(source, before)
     for target, first in made.items():
         second = instead.get(target)
-        if second is None and target != "return" and not _stores(handler.body, target):
+        if second is None and target != "return" and not _stores(source, handler.body, target):
             second = kept.get(target)
         if second is not None and second != first:
             return first, second
@@ -217,7 +224,7 @@ def _made(source: Source, statements: Sequence[ast.AST]) -> dict[str, str]:
     """Target, or "return" -> the function or class of the program, of the kit or of torch that makes its value."""
     found: dict[str, str] = {}
     for statement in statements:
-        for node in ast.walk(statement):
+        for node in tree(source).within(statement):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target, value = ast.unparse(node.targets[0]), node.value
             elif isinstance(node, ast.Return) and node.value is not None:
@@ -245,11 +252,10 @@ def _maker(source: Source, value: ast.AST) -> str | None:
     return ast.unparse(named) if scopes(source).function(named) is not None else None
 
 
-def _stores(statements: Sequence[ast.AST], target: str) -> bool:
+def _stores(source: Source, statements: Sequence[ast.AST], target: str) -> bool:
     return any(
         ast.unparse(t) == target
-        for statement in statements
-        for node in ast.walk(statement)
+        for node in tree(source).within_all(statements)
         if isinstance(node, ast.Assign)
         for t in node.targets
     )
