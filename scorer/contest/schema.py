@@ -1,33 +1,14 @@
-"""Contest profiles: the one loader of `scorer/contests/*.yaml`. Contest facts live there, never in code.
-
-    profile = load("embedded")            # by name, or a path to a YAML file
-
-Errors name the file, the line, what was expected, what was found and what to do.
-"""
+"""The fields of a contest profile, and what each of them may hold."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
-import yaml
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import ErrorDetails
-
-CONTESTS = Path(__file__).parent / "contests"
-
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 Effect = Literal["numerics", "speed", "execution"]
 Ruling = Literal["allow", "strip", "refuse"]
@@ -48,15 +29,22 @@ Confidence = Literal["stated", "seen", "inferred", "own"]  # "own": no fact of t
 Setting = Literal["split", "max_tokens", "seq_len", "batch_size", "world_size"]
 
 
+def wrong(expected: str, remedy: str, found: str | None = None) -> PydanticCustomError:
+    """A value that a field cannot hold. `found` where the message names less, or other, than the whole value."""
+    return PydanticCustomError(
+        "profile", "{expected}", {"expected": expected, "remedy": remedy, **({"found": found} if found else {})}
+    )
+
+
 def _below(path: str) -> str:
     if path.startswith("/") or "\0" in path or not {*path.split("/")}.isdisjoint({"", ".", ".."}):
-        raise ValueError("must be a relative path with `/` between plain names")
+        raise wrong("a relative path, with `/` between plain names", "write it as below the working directory")
     return path
 
 
 def _ascending(ends: list[float]) -> list[float]:
     if ends[0] > ends[1]:
-        raise ValueError("must be written as [lowest, highest]")
+        raise wrong("[lowest, highest]", "write the lower number first")
     return ends
 
 
@@ -143,7 +131,7 @@ class EnvironmentPolicy(Section):
     @classmethod
     def _complete(cls, policy: dict[str, Ruling]) -> dict[str, Ruling]:
         if "*" not in policy:
-            raise ValueError("has no '*', which says what holds for all other variables")
+            raise wrong("an entry '*', for all variables that no other names", "add '\"*\": refuse'", "none")
         return policy
 
     def effect(self, variable: str) -> Effect | None:
@@ -178,7 +166,7 @@ class SubmittedFile(Section):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if self.required and "*" in self.name:
-            raise ValueError(f"{self.name} is required, so it needs a name, not a pattern")
+            raise wrong("a name without `*` for a required file", "name the file, or write `required: false`")
         return self
 
 
@@ -436,94 +424,10 @@ class Profile(Section):
         return [hook for hook in self.hooks if hook.file == file]
 
 
-class ProfileError(ValueError):
-    """A profile that cannot be used; the message lists every problem as `file:line: what is wrong`."""
-
-
-def load(name_or_path: str | Path) -> Profile:
-    """Load a profile by name (`scorer/contests/NAME.yaml`) or by path."""
-    path = Path(name_or_path)
-    if not path.suffix:
-        path = CONTESTS / f"{name_or_path}.yaml"
-    if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in CONTESTS.glob("*.yaml")))
-        raise ProfileError(f"{path}: no such contest profile; known ones: {known}; or give a path that ends in .yaml")
-    try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-        root = loader.get_single_node()
-        document = None if root is None else loader.construct_document(root)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ProfileError(f"{path}:{line}: not YAML: {error.problem}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{path}: not YAML in UTF-8: {error}") from error
-    if root is None:
-        raise ProfileError(f"{path}:1: empty; expected a contest profile, such as {CONTESTS / 'embedded.yaml'}")
-    repeated = list(_repeated_keys(root))
-    if repeated:
-        raise ProfileError("\n".join(f"{path}:{line}: key {key!r} is given twice; keep one" for key, line in repeated))
-    try:
-        profile = Profile.model_validate(document)
-    except ValidationError as error:
-        raise ProfileError("\n".join(f"{path}:{_describe(root, problem)}" for problem in error.errors())) from error
-    wrong = [*_contradictions(profile)]
-    wrong += [
-        (("confidence", field), f"confidence names {field!r}, which this profile does not have")
-        for field in profile.confidence
-        if _node_at(root, tuple(field.split(".")))[1]
-    ]
-    if wrong:
-        lines = [f"{path}:{_node_at(root, place)[0].start_mark.line + 1}: {message}" for place, message in wrong]
-        raise ProfileError("\n".join(lines))
-    return profile
-
-
-def _contradictions(profile: Profile) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """(place, what is wrong) for fields that do not go together."""
-    files, launch, kit = profile.files, profile.launch, profile.kit
-    required = [file.name for file in files.submission if file.required]
-    if launch.script not in required:
-        yield ("launch", "script"), f"launch.script is {launch.script}, expected a required file of files.submission"
-    for index, hook in enumerate(profile.hooks):
-        if not files.allows(hook.file):
-            place = ("hooks", index, "file")
-            yield place, f"hooks.{index}.file is {hook.file}, expected a file that files.submission allows"
-    scored = [hook.name for hook in profile.hooks if hook.file == launch.script]
-    if profile.evaluation.hook not in scored:
-        names = ", ".join(scored) or "none"
-        message = f"evaluation.hook is {profile.evaluation.hook}, expected a hook of {launch.script}: {names}"
-        yield ("evaluation", "hook"), message
-    if abs(sum(part.weight for part in profile.evaluation.score) - 1) > 1e-9:
-        total = sum(part.weight for part in profile.evaluation.score)
-        yield ("evaluation", "score"), f"evaluation.score has weights of {total:g} together, expected 1"
-    if not files.checkpoint.startswith(f"{files.output_directory}/"):
-        message = f"files.checkpoint is {files.checkpoint}, expected a file below {files.output_directory}/"
-        yield ("files", "checkpoint"), message
-    if profile.lockstep.census_update >= profile.lockstep.window_updates:
-        expected = f"an update of the window, 0 to {profile.lockstep.window_updates - 1}"
-        message = f"lockstep.census_update is {profile.lockstep.census_update}, expected {expected}"
-        yield ("lockstep", "census_update"), message
-    cores, most = profile.machine.cores, max(launch.nproc_per_node)
-    if cores is not None and most > cores:
-        message = (
-            f"launch.nproc_per_node holds {most}, expected at most one process a core, and machine.cores is {cores}"
-        )
-        yield ("launch", "nproc_per_node"), message
-    known = {*kit.symbols, *kit.optional_symbols}
-    for role, name in kit.functions:
-        if name not in known:
-            message = f"kit.functions.{role} is {name}, expected one of kit.symbols or kit.optional_symbols"
-            yield ("kit", "functions", role), message
-    for name in kit.constants:
-        if name not in known:
-            message = f"kit.constants names {name}, expected one of kit.symbols or kit.optional_symbols"
-            yield ("kit", "constants", name), message
-
-
 def _each(values: list[str], good: Callable[[str], bool], expected: str) -> list[str]:
     """The values, when all are good; else an error that lists the ones that are not."""
     if bad := [value for value in values if not good(value)]:
-        raise ValueError(f"{', '.join(map(str, bad))}: expected {expected}")
+        raise wrong(expected, "correct it, or add it there", ", ".join(map(repr, bad)))
     return values
 
 
@@ -540,44 +444,3 @@ def _most_specific(variable: str, patterns: Iterable[str]) -> str | None:
     """The pattern that decides for a variable: its name before any pattern, a longer pattern before a shorter one."""
     matching = [pattern for pattern in patterns if fnmatchcase(variable, pattern)]
     return max(matching, key=lambda pattern: ("*" not in pattern, len(pattern)), default=None)
-
-
-def _repeated_keys(node: yaml.Node) -> Iterator[tuple[str, int]]:
-    """(key, line) of every mapping key that an earlier one of the same mapping has already used."""
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if key.value in seen:
-                yield key.value, key.start_mark.line + 1
-            seen.add(key.value)
-            yield from _repeated_keys(value)
-    elif isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _repeated_keys(item)
-
-
-def _node_at(root: yaml.Node, path: tuple[int | str, ...]) -> tuple[yaml.Node, tuple[int | str, ...]]:
-    """The deepest node on a path of keys and indices, and the rest of the path that the document lacks."""
-    node = root
-    for depth, step in enumerate(path):
-        found: yaml.Node | None = None
-        if isinstance(node, yaml.MappingNode):
-            found = next((value for key, value in node.value if key.value == str(step)), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            found = node.value[step]
-        if found is None:
-            return node, path[depth:]
-        node = found
-    return node, ()
-
-
-def _describe(root: yaml.Node, problem: ErrorDetails) -> str:
-    """`line: dotted.field: what was expected and found`, for one of pydantic's problems."""
-    node, _ = _node_at(root, problem["loc"])
-    field = ".".join(map(str, problem["loc"])) or "document"
-    line = node.start_mark.line + 1
-    if problem["type"] == "missing":
-        return f"{line}: {field} is missing; add it"
-    if problem["type"] == "extra_forbidden":
-        return f"{line}: {field} is not a field of a profile; remove it or correct its spelling"
-    return f"{line}: {field}: {problem['msg'][0].lower()}{problem['msg'][1:]}; found {problem['input']!r}"
