@@ -70,6 +70,8 @@ class Finding(BaseModel):
     severity: Severity
     place: Place | None = None
     artifact_line: int | None = None
+    artifact_column: int | None = None  # in characters, from 1
+    artifact_end: tuple[int, int] | None = None  # line, and the column after the last character
     lane: str | None = None
     rank: int | None = None
     update: int | None = None

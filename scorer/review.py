@@ -11,16 +11,19 @@ A rule file:
     example: ...
     message: "reads {TEXT}"               # {TEXT}: the match; other words come from the check
     match: {...}                          # an ast-grep rule, in the form of its YAML rule files
-    where: {OBJECT: [os.environ]}         # `matches: OBJECT` in it: one of these names, however it was imported
-    allow: known_variable                 # a named exception, below
+    where: {OBJECT: [os.*, "!os.path.*"]} # `matches: OBJECT` in it: what one of these names stands for, however it is
+                                          # written: fullnames.py; `!` takes names out again
+    allow: raises                         # a named exception, below
     check: hooks                          # instead of match: a function of scorer/rules/*.py
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +34,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
-from scorer.rules import checks, choices, flow, rescue
+from scorer.rules import checks, choices, environment, flow, rescue
 from scorer.rules.endings import always_raises
-from scorer.rules.source import Hit, Source
+from scorer.rules.source import Hit, Source, Span
 
 RULES = Path(__file__).parent / "rules"
 SYNTAX = define(
@@ -44,8 +47,14 @@ SYNTAX = define(
 )
 
 NOTHING = "$^"  # the regular expression that nothing matches
-# Modules whose attributes are meant to be assigned.
-SETTINGS = ("torch.backends.", "torch._dynamo.config.", "torch._inductor.config.", "torch._functorch.config.")
+# Kinds of expressions that can stand for something imported.
+SHAPES = [
+    {"kind": kind}
+    for kind in (
+        *("identifier", "attribute", "call", "subscript", "named_expression", "conditional_expression"),
+        "boolean_operator",
+    )
+]
 
 Check = Callable[[Source, Artifact, Profile], Iterator[Hit]]
 CHECKS: dict[str, Check] = {
@@ -59,9 +68,14 @@ CHECKS: dict[str, Check] = {
     "docstring": checks.docstring,
     "unused_imports": checks.unused_imports,
     "postponed_dataclass": checks.postponed_dataclass,
-    "conflicting_compiler_settings": checks.conflicting_compiler_settings,
+    "conflicting_compiler_settings": environment.conflicting_compiler_settings,
     "main_guard": flow.main_guard,
     "name_tests": flow.name_tests,
+    "environment_reads": environment.environment_reads,
+    "stripped_reads": environment.stripped_reads,
+    "environment_defaults": environment.environment_defaults,
+    "owned_settings": environment.owned_settings,
+    "contradicting_settings": environment.contradicting_settings,
     "late_environment": flow.late_environment,
     "rescued_kernel": rescue.rescued_kernel,
     "other_implementation": rescue.other_implementation,
@@ -138,10 +152,12 @@ def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
                     severity=Severity(setting),
                     place=artifact.place(hit.line),
                     artifact_line=hit.line,
+                    artifact_column=hit.column,
+                    artifact_end=hit.end,
                     evidence={"text": source.lines[hit.line - 1].strip()},
                 )
             )
-    return sorted(found, key=lambda f: (f.artifact_line or 0, f.code, f.message))
+    return sorted(found, key=lambda f: (f.artifact_line or 0, f.artifact_column or 0, f.code, f.message))
 
 
 def _read_rules() -> tuple[Rule, ...]:
@@ -159,65 +175,75 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
         yield from CHECKS[rule.check](source, artifact, profile)
         return
     named: Any = {}
-    for name, full_names in rule.where.items():
-        spellings = [spelling for full in full_names for spelling in source.spellings(full)]
-        regex = f"^({'|'.join(spellings)})$" if spellings else NOTHING
-        named[name] = {"any": [{"kind": "identifier"}, {"kind": "attribute"}], "regex": regex}
-    if named and all(util["regex"] == NOTHING for util in named.values()):
-        return  # the file does not import any of the names
+    spans: dict[str, set[Span]] = {}
+    for word, full_names in rule.where.items():
+        found = _standing_for(full_names, source)
+        spans[word] = {source.span(node) for node in found}
+        texts = sorted({re.escape(source.segment(node)) for node in found})
+        regex = f"^(?:{'|'.join(texts)})$" if texts else NOTHING
+        in_parentheses = {"kind": "parenthesized_expression", "has": {"matches": word}}
+        named[word] = {"any": [{"any": SHAPES, "regex": regex}, in_parentheses]}
+    if not any(spans.values()) and _needs_a_name(rule.match):
+        return
     query: Any = {"rule": rule.match, "utils": named}
-    seen: set[int] = set()
+    last = (-1, -1)
     for node in source.root.find_all(query):
-        line = node.range().start.line + 1
-        words = [match.text() for name in named for match in _find(node, name, named)]
-        if words and all(source.shadowed(word.partition(".")[0], line) for word in words):
+        span = _span(node)
+        if named and (span[2], span[3]) <= last:
+            continue  # inside of an expression that was reported
+        if named and not _stands_for(node, named, spans):
             continue
-        if rule.allow is not None and ALLOWANCES[rule.allow](node, words, source, profile):
+        if rule.allow is not None and ALLOWANCES[rule.allow](node, source, profile):
             continue
-        if line not in seen:
-            seen.add(line)
-            yield Hit(line, {"TEXT": node.text().splitlines()[0]})
+        last = (span[2], span[3])
+        yield Hit(span[0] + 1, {"TEXT": node.text().splitlines()[0]}, span[1] + 1, (span[2] + 1, span[3] + 1))
 
 
-def _find(node: SgNode, name: str, named: Any) -> list[SgNode]:
-    """Every expression inside a match that names one of the rule's `where` entries."""
-    query: Any = {"rule": {"matches": name}, "utils": named}
-    return node.find_all(query)
+def _standing_for(patterns: list[str], source: Source) -> list[ast.expr]:
+    """Expressions that stand for what one of the patterns names; a pattern with `!` takes names out again."""
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    but = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    return [
+        node
+        for full, nodes in source.named.items()
+        if any(fnmatchcase(full, pattern) for pattern in wanted) and not any(fnmatchcase(full, p) for p in but)
+        for node in nodes
+    ]
+
+
+def _span(node: SgNode) -> Span:
+    where = node.range()
+    return where.start.line, where.start.column, where.end.line, where.end.column
+
+
+def _stands_for(node: SgNode, named: Any, spans: dict[str, set[Span]]) -> bool:
+    """Whether an expression inside a match stands for one of the names, and not merely reads like it."""
+    reads_like = False
+    for word in named:
+        query: Any = {"rule": {"matches": word}, "utils": named}
+        for match in node.find_all(query):
+            reads_like = True
+            if _span(match) in spans[word]:
+                return True
+    return not reads_like  # no part of this match has to be a name
+
+
+def _needs_a_name(match: Any) -> bool:
+    """Whether nothing can match that is not one of the names of `where`."""
+    if not isinstance(match, dict):
+        return False
+    return (
+        "matches" in match
+        or any(_needs_a_name(match[key]) for key in ("has", "inside") if key in match)
+        or any(map(_needs_a_name, match.get("all", ())))
+        or ("any" in match and all(map(_needs_a_name, match["any"])))
+    )
 
 
 # --- Exceptions that rules name by `allow` ---
 
 
-def _known_variable(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
-    """The environment variable is one that the launcher, the harness or the launch string sets."""
-    if node.kind() == "subscript":
-        name = node.field("subscript")
-    elif node.kind() == "call":
-        arguments = node.field("arguments")
-        name = next((child for child in arguments.children() if child.is_named()), None) if arguments else None
-    else:
-        name = next(iter(node.children()), None)
-    value = _string(name)
-    return value is not None and (profile.environment.owner(value) is not None or value in profile.launch.environment)
-
-
-def _string(node: SgNode | None) -> str | None:
-    """The value of a string literal."""
-    if node is None or node.kind() != "string":
-        return None
-    try:
-        value = ast.literal_eval(node.text())
-    except (SyntaxError, ValueError):  # an f-string
-        return None
-    return value if isinstance(value, str) else None
-
-
-def _setting(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
-    """What is assigned is one of torch's own settings."""
-    return bool(words) and source.full_name(words[0]).startswith(SETTINGS)
-
-
-def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
+def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
     """Every way out of the matched `except` clause, or of all clauses of the matched `try`, is an exception."""
     line = node.range().start.line + 1
     for candidate in source.nodes:
@@ -228,7 +254,7 @@ def _raises(node: SgNode, words: list[str], source: Source, profile: Profile) ->
     return False
 
 
-def _refused(node: SgNode, words: list[str], source: Source, profile: Profile) -> bool:
+def _refused(node: SgNode, source: Source, profile: Profile) -> bool:
     """The string stands only in the condition of an `if` that does nothing but raise when a value equals it."""
     start = node.range().start
     for candidate in source.nodes:
@@ -248,9 +274,7 @@ def _refused(node: SgNode, words: list[str], source: Source, profile: Profile) -
     return False
 
 
-ALLOWANCES: dict[str, Callable[[SgNode, list[str], Source, Profile], bool]] = {
-    "known_variable": _known_variable,
-    "setting": _setting,
+ALLOWANCES: dict[str, Callable[[SgNode, Source, Profile], bool]] = {
     "raises": _raises,
     "refused": _refused,
 }

@@ -97,8 +97,7 @@ def launch_flags(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     script = words.index(profile.launch.script) if profile.launch.script in words else len(words)
     strings = {node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     reads = any(
-        full == "argparse" or full.startswith(("argparse.", "sys.argv", "click", "typer"))
-        for full in source.aliases.values()
+        full == "argparse" or full.startswith(("argparse.", "sys.argv", "click", "typer")) for full in source.imported
     )
     reads = reads or any(
         isinstance(node, ast.Attribute) and source.resolve(node) == "sys.argv" for node in source.nodes
@@ -161,25 +160,3 @@ def postponed_dataclass(source: Source, artifact: Artifact, profile: Profile) ->
             if isinstance(field, ast.AnnAssign) and (postponed or quoted):
                 yield Hit(node.lineno, {"CLASS": node.name})
                 break
-
-
-def conflicting_compiler_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """XLA_USE_BF16=1 contradicts --auto-cast=none, and the compiler says so only when the run has started."""
-    sets_bf16 = [node for node in source.nodes if _sets(source, node, ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), "1")]
-    for node in source.nodes:
-        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-        if sets_bf16 and ("--auto-cast=none" in text or "--auto-cast none" in text) and isinstance(node, ast.Constant):
-            yield Hit(node.lineno, {"OTHER": str(getattr(sets_bf16[0], "lineno", 0))})
-
-
-def _sets(source: Source, node: ast.AST, variables: tuple[str, ...], value: str) -> bool:
-    """Whether a statement is `os.environ[variable] = value`."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or str(node.value.value) != value:
-        return False
-    target = node.targets[0]
-    return (
-        isinstance(target, ast.Subscript)
-        and source.resolve(target.value) == "os.environ"
-        and isinstance(target.slice, ast.Constant)
-        and target.slice.value in variables
-    )

@@ -14,7 +14,6 @@ from scorer.rules.endings import always_raises
 from scorer.rules.kernels import Kernels, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Hit, Source
-from scorer.rules.tree import tree
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def _tried_in_turn(source: Source, table: Kernels, node: ast.For) -> Iterator[Br
         flat = [inner for v in values for inner in (v.elts if isinstance(v, (ast.Tuple, ast.List)) else [v])]
         carrying = [value for value in flat if table.carried(value)]
         others = [value for value in flat if not table.carried(value) and _names_code(source, value)]
-        tests = [n.test for n in tree(source).within_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
+        tests = [n.test for n in source.walk_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
         if carrying and others and tests:
             yield tests[0], carrying[:1], others[:1]
 
@@ -204,7 +203,7 @@ def _stored(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements assign."""
     return {
         node.id if isinstance(node, ast.Name) else f".{node.attr}"
-        for node in tree(source).within_all(statements)
+        for node in source.walk_all(statements)
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store)
     }
 
@@ -213,7 +212,7 @@ def _read(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements read."""
     return {
         node.id if isinstance(node, ast.Name) else f".{node.attr}"
-        for node in tree(source).within_all(statements)
+        for node in source.walk_all(statements)
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
     }
 
@@ -223,7 +222,7 @@ def _computes(source: Source, nodes: Sequence[ast.AST]) -> bool:
     for top in nodes:
         if isinstance(top, ast.expr) and _names_code(source, top):
             return True
-        for node in tree(source).within(top):
+        for node in source.walk(top):
             if isinstance(node, (ast.Call, ast.BinOp)):
                 return True
             if (

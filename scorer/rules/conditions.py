@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from scorer.rules.scopes import Binding, Scopes, scopes
 from scorer.rules.source import Function, Source
-from scorer.rules.tree import Tree, tree
 
 
 class Kind(StrEnum):
@@ -114,7 +113,6 @@ class Conditions:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._scopes: Scopes = scopes(source)
-        self._tree: Tree = tree(source)
         self._known: dict[int, frozenset[Kind]] = {}
         self._takers = {
             id(argument): function
@@ -142,7 +140,7 @@ class Conditions:
                 if not _always_leaves(top):
                     yield Kind.MACHINE  # it tried something, and remembers whether it worked
                 continue
-            nodes = self._tree.within(top)
+            nodes = self._source.walk(top)
             tests = [n for n in nodes if isinstance(n, ast.Compare) and _is_none_test(n)]
             unread = {id(s) for n in tests for s in _sides(n) if isinstance(s, (ast.Name, ast.Attribute))}
             for node in nodes:
@@ -264,7 +262,7 @@ class Conditions:
     def _returned(self, function: Function) -> list[ast.AST]:
         """What a helper returns, and the conditions under which it does."""
         found: list[ast.AST] = []
-        for node in self._tree.within(function):
+        for node in self._source.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
                 found.append(node.value)
             elif isinstance(node, ast.Try | ast.TryStar):

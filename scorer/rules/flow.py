@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.environment import settings
 from scorer.rules.source import Function, Hit, Source
 
 PROCESS_GROUP = {"torch.distributed.init_process_group"}
 # What may stand under the guard besides the file's own functions.
 UNDER_GUARD = ("builtins.", "sys.exit", "argparse.", "sys.argv")
 GROUP_END = {"torch.distributed.is_initialized", "torch.distributed.destroy_process_group"}
-ENVIRONMENT_CALLS = {"os.environ.update", "os.environ.setdefault", "os.putenv"}
 
 
 def main_guard(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -69,6 +69,9 @@ class _Walk:
         self._source, self._profile = source, profile
         self._made_at = 0  # line that made the process group
         self._seen: set[str] = set()
+        self._set_by: dict[int, list[str]] = {}
+        for setting in settings(source):
+            self._set_by.setdefault(id(setting.node), []).append(setting.name)
 
     def run(self) -> Iterator[Hit]:
         for statement in self._source.tree.body:
@@ -88,31 +91,16 @@ class _Walk:
             return
         for child in ast.iter_child_nodes(node):
             yield from self._visit(child)
-        variable = self._variable_set(node)
-        if variable is not None and self._made_at:
-            matters = variable == "" or self._profile.environment.effect(variable) is not None
-            if matters:
-                yield Hit(getattr(node, "lineno", 1), {"NAME": variable or "variables", "GROUP": str(self._made_at)})
+        for variable in self._set_by.get(id(node), ()) if self._made_at else ():
+            if variable == "" or self._profile.environment.effect(variable) is not None:
+                yield self._source.hit(node, NAME=variable or "variables", GROUP=str(self._made_at))
+                break
         if isinstance(node, ast.Call):
             full = self._source.resolve(node.func)
             if full in PROCESS_GROUP:
                 self._made_at = node.lineno
             elif isinstance(node.func, ast.Name):
                 yield from self._enter(node.func.id)
-
-    def _variable_set(self, node: ast.AST) -> str | None:
-        """The variable that a node sets in the environment; "" where its name cannot be told; None: it sets none."""
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if isinstance(target, ast.Subscript) and self._source.resolve(target.value) == "os.environ":
-                    return _literal(target.slice)
-        if isinstance(node, ast.Call) and self._source.resolve(node.func) in ENVIRONMENT_CALLS:
-            return _literal(node.args[0]) if node.args else ""
-        return None
-
-
-def _literal(node: ast.AST) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _guards(source: Source) -> list[ast.If]:

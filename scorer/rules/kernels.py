@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from scorer.rules.scopes import Binding, Key, Scopes, scopes
 from scorer.rules.source import Function, Source
-from scorer.rules.tree import Tree, tree
 
 # Ends of full names, whatever package offers them: neuronxcc.nki.jit is nki.jit too.
 JIT = ("nki.jit", "nki_jit")
@@ -29,14 +28,13 @@ class Kernels:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._scopes: Scopes = scopes(source)
-        self._tree: Tree = tree(source)
         self.jitted: set[ast.AST] = {
             function
             for function in source.functions
             for decorator in function.decorator_list
             if _ends_with(source.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator), JIT)
         }
-        self.inside_kernels = {id(n) for function in self.jitted for n in self._tree.within(function)}
+        self.inside_kernels = {id(n) for function in self.jitted for n in self._source.walk(function)}
         self._level: dict[Key, int] = {}  # variables, functions and classes by scope
         self._members: dict[str, int] = {}  # `self.NAME`
         self._makes: dict[int, int] = {}  # functions that return something that leads to a kernel
@@ -49,7 +47,7 @@ class Kernels:
             for decorator in function.decorator_list
             if (own := self._scopes.function(decorator.func if isinstance(decorator, ast.Call) else decorator))
         ]
-        if any(full.partition(".")[0] in PACKAGES for full in source.aliases.values()):
+        if any(full.partition(".")[0] in PACKAGES for full in source.imported):
             self._grow()
 
     @property
@@ -79,7 +77,7 @@ class Kernels:
             if isinstance(top, Function) and top in self.jitted:
                 return top.name
             values: list[ast.AST] = [top] if isinstance(top, ast.expr) else []
-            for node in self._tree.within(top):
+            for node in self._source.walk(top):
                 if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Yield)) and node.value is not None:
                     values.append(node.value)
             for value in values:
@@ -89,7 +87,7 @@ class Kernels:
 
     def _calls(self, top: ast.AST) -> list[ast.Call]:
         if id(top) not in self._callees:
-            found = [n for n in self._tree.within(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
+            found = [n for n in self._source.walk(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
             self._callees[id(top)] = found
         return self._callees[id(top)]
 
@@ -248,7 +246,7 @@ class Kernels:
     def _returned(self, function: Function) -> list[ast.expr]:
         """What a function returns or yields."""
         if id(function) not in self._results:
-            inside = self._tree.within(function)
+            inside = self._source.walk(function)
             self._results[id(function)] = [
                 n.value for n in inside if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None
             ]

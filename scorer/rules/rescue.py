@@ -11,7 +11,6 @@ from scorer.rules.endings import always_raises
 from scorer.rules.kernels import kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
-from scorer.rules.tree import tree
 
 SUPPRESS = "contextlib.suppress"
 MANAGER = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
@@ -86,7 +85,7 @@ class _Managers:
         """Whether a `with` drops exceptions: by one of its managers, or by one that its body enters on a stack."""
         entered = [
             argument
-            for inner in tree(self._source).within(node)
+            for inner in self._source.walk(node)
             if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in ENTERS
             for argument in inner.args
         ]
@@ -103,11 +102,7 @@ class _Managers:
             ):
                 return True
             own = scopes(self._source).function(node.func)
-            returned = (
-                [n.value for n in tree(self._source).within(own) if isinstance(n, ast.Return) and n.value]
-                if own
-                else []
-            )
+            returned = [n.value for n in self._source.walk(own) if isinstance(n, ast.Return) and n.value] if own else []
             return any(self.is_suppressor(value) for value in [*returned, *node.args] if isinstance(value, ast.Call))
         if isinstance(node, ast.IfExp):
             return self.is_suppressor(node.body) or self.is_suppressor(node.orelse)
@@ -134,16 +129,14 @@ class _Managers:
         function = node if isinstance(node, Function) else scopes(self._source).function(node)
         if function is None:
             return False
-        values = [
-            n.value for n in tree(self._source).within(function) if isinstance(n, ast.Return) and n.value is not None
-        ]
+        values = [n.value for n in self._source.walk(function) if isinstance(n, ast.Return) and n.value is not None]
         return any(not (isinstance(value, ast.Constant) and not value.value) for value in values)
 
     def _drops_as_generator(self, function: Function) -> bool:
         """`@contextmanager` around a `yield` whose exceptions are caught and not raised again."""
         if not any(self._source.resolve(d) in MANAGER for d in function.decorator_list):
             return False
-        for node in tree(self._source).within(function):
+        for node in self._source.walk(function):
             if isinstance(node, ast.Try | ast.TryStar) and _yields(node.body):
                 if any(not always_raises(self._source, handler.body) for handler in node.handlers):
                     return True
@@ -224,7 +217,7 @@ def _made(source: Source, statements: Sequence[ast.AST]) -> dict[str, str]:
     """Target, or "return" -> the function or class of the program, of the kit or of torch that makes its value."""
     found: dict[str, str] = {}
     for statement in statements:
-        for node in tree(source).within(statement):
+        for node in source.walk(statement):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target, value = ast.unparse(node.targets[0]), node.value
             elif isinstance(node, ast.Return) and node.value is not None:
@@ -255,7 +248,7 @@ def _maker(source: Source, value: ast.AST) -> str | None:
 def _stores(source: Source, statements: Sequence[ast.AST], target: str) -> bool:
     return any(
         ast.unparse(t) == target
-        for node in tree(source).within_all(statements)
+        for node in source.walk_all(statements)
         if isinstance(node, ast.Assign)
         for t in node.targets
     )

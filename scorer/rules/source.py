@@ -1,28 +1,35 @@
-"""A submission's text, parsed twice: by ast-grep for the rules' patterns, by `ast` for the checks.
-
-Names are resolved through the file's imports, so that `from os import getenv as g` hides nothing: `g` is `os.getenv`.
-"""
+"""A submission's text, parsed twice: by ast-grep for the rules' patterns, by `ast` for the checks."""
 
 from __future__ import annotations
 
 import ast
-import builtins
-import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 from ast_grep_py import SgNode, SgRoot
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+from scorer.rules.calls import Calls
+from scorer.rules.fullnames import Names
+from scorer.rules.tree import Function, Tree
+
+__all__ = ["Function", "Hit", "Source"]
+
+Span = tuple[int, int, int, int]  # line, column, last line, column after the end; all from 0, columns in characters
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One place where a rule matches: the line (from 1), and the words that its message names."""
+    """One place where a rule matches: the line (from 1), and the words that its message names.
+
+    Columns count characters from 1; `end` is the line and the column after the last character. None: the whole line.
+    """
 
     line: int
     words: dict[str, str] = field(default_factory=dict)
+    column: int | None = None
+    end: tuple[int, int] | None = None
 
 
 class Source:
@@ -43,13 +50,31 @@ class Source:
         return self.text.split("\n")
 
     @cached_property
+    def scopes(self) -> Tree:
+        """Every node with its parent and scope."""
+        return Tree(self.tree)
+
+    @property
     def nodes(self) -> list[ast.AST]:
-        """Every node, outer ones first."""
-        return list(ast.walk(self.tree))
+        """Every node but operators and contexts, in the order of the text."""
+        return self.scopes.nodes
+
+    def walk(self, node: ast.AST) -> list[ast.AST]:
+        """A node and every node inside it, in the order of the text; much cheaper than `ast.walk`."""
+        return self.scopes.walk(node)
+
+    def walk_all(self, nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+        """Some nodes and every node inside them."""
+        for node in nodes:
+            yield from self.scopes.walk(node)
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node around a node."""
+        return self.scopes.parent(node)
 
     @cached_property
     def functions(self) -> list[Function]:
-        """Every function, outer ones first."""
+        """Every function, in the order of the text."""
         return [node for node in self.nodes if isinstance(node, Function)]
 
     @cached_property
@@ -60,110 +85,76 @@ class Source:
         }
 
     @cached_property
-    def aliases(self) -> dict[str, str]:
-        """Local name -> what it was imported as: {"np": "numpy", "g": "os.getenv"}; also through `g = os.getenv`."""
-        names: dict[str, str] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    names[alias.asname or alias.name.split(".")[0]] = (
-                        alias.name if alias.asname else alias.name.split(".")[0]
-                    )
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for alias in node.names:
-                    names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        for node in self.nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                name, dotted = node.targets[0].id, _dotted(node.value)
-                root = dotted.partition(".")[0] if dotted else ""
-                if dotted and root in names and name not in names and self._bindings[name] == 1:
-                    names[name] = names[root] + dotted[len(root) :]
-        return names
+    def calls(self) -> Calls:
+        """Call sites of the file's own functions."""
+        return Calls(self.scopes)
 
     @cached_property
-    def _bindings(self) -> dict[str, int]:
-        """How often each name is assigned, as a variable or a parameter, anywhere in the file."""
-        counts: dict[str, int] = {}
-        for node in self.nodes:
-            name = None
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                name = node.id
-            elif isinstance(node, ast.arg):
-                name = node.arg
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                name = node.name
-            if name is not None:
-                counts[name] = counts.get(name, 0) + 1
-        return counts
-
-    @cached_property
-    def _hidden(self) -> dict[str, list[tuple[int, int]]]:
-        """Name -> (first line, last line) of every function that has a parameter or variable of this name."""
-        found: dict[str, list[tuple[int, int]]] = {}
-        for function in self.functions:
-            names: set[str] = set()
-            for node in ast.walk(function):
-                if isinstance(node, ast.arg):
-                    names.add(node.arg)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    names.add(node.id)
-            for name in names:
-                found.setdefault(name, []).append((function.lineno, function.end_lineno or function.lineno))
-        return found
-
-    def shadowed(self, name: str, line: int) -> bool:
-        """Whether a function around this line has a parameter or variable of this name, which hides the module's."""
-        if name in self.aliases and self._bindings.get(name, 0) == 1 and self.aliases[name] != name:
-            return False  # the one binding is the alias itself
-        return any(first <= line <= last for first, last in self._hidden.get(name, ()))
+    def _names(self) -> Names:
+        return Names(self.scopes, self.calls)
 
     def resolve(self, node: ast.AST) -> str | None:
-        """The full name of an expression that is a name or an attribute of one: "os.environ.get", "builtins.exec"."""
-        dotted = _dotted(node)
-        if dotted is None:
-            return None
-        name = dotted.partition(".")[0]
-        if name in self.aliases:
-            return None if self.shadowed(name, getattr(node, "lineno", 0)) else self.full_name(dotted)
-        if hasattr(builtins, name) and name not in self._bindings:
-            return f"builtins.{dotted}"
-        return None
+        """The full name of what an expression stands for: "os.environ.get", "builtins.exec"; None: it has none."""
+        return self._names.resolve(node)
 
-    def full_name(self, dotted: str) -> str:
-        """The full name of `a.b.c`, whose first part is an import; the text itself where it is none."""
-        name, dot, rest = dotted.partition(".")
-        return self.aliases.get(name, name) + dot + rest
+    def names(self, node: ast.AST) -> tuple[str, ...]:
+        """Every full name that an expression may have."""
+        return self._names.names(node)
 
-    def spellings(self, pattern: str) -> list[str]:
-        """Regular expressions of all ways in which this file can write a full name, which may end in `.*`.
+    def texts(self, node: ast.AST | None) -> tuple[str, ...]:
+        """The strings that an expression may be, with a HOLE for each part that is not known."""
+        return self._names.texts.texts(node)
 
-        `*` stands for everything that is imported, `*.*` for every attribute of it.
-        """
-        if pattern in ("*", "*.*"):
-            rest = r"(\.\w+)*" if pattern == "*" else r"(\.\w+)+"
-            return [re.escape(local) + rest for local in self.aliases]
-        found = []
-        for local, full in self.aliases.items():
-            if fnmatchcase(full, pattern):
-                found.append(re.escape(local) + (r"(\.\w+)*" if pattern.endswith("*") else ""))
-            elif pattern.startswith(full + "."):
-                found.append(re.escape(local) + _expression(pattern[len(full) :]))
-        name = pattern.removeprefix("builtins.")
-        if name != pattern and name not in self._bindings and name not in self.aliases:
-            found.append(_expression(name))
+    def exact(self, node: ast.AST | None) -> tuple[str, ...] | None:
+        """All strings that an expression may be; None where any part of one is not known."""
+        return self._names.texts.exact(node)
+
+    def elements(self, node: ast.AST) -> list[ast.expr] | None:
+        """What a written-out list, tuple, set or dict (its keys) holds, through a name; None where it is none."""
+        return self._names.texts.elements(node)
+
+    @cached_property
+    def named(self) -> dict[str, list[ast.expr]]:
+        """Full name -> every expression that stands for it, where it is used (annotations only name a type)."""
+        found: dict[str, list[ast.expr]] = {}
+        mere = self.scopes.merely_named
+        kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.NamedExpr, ast.IfExp, ast.BoolOp)
+        for node in self.nodes:
+            if isinstance(node, kinds) and id(node) not in mere:
+                for name in self.names(node):
+                    found.setdefault(name, []).append(node)
         return found
 
+    @cached_property
+    def imported(self) -> set[str]:
+        """Full names of everything that the file imports."""
+        found: set[str] = set(self.scopes.star_imports)
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.update(f"{node.module}.{alias.name}" for alias in node.names)
+        return found
 
-def _expression(pattern: str) -> str:
-    return re.escape(pattern).replace(r"\*", r"\w+(\.\w+)*")
+    def span(self, node: Any) -> Span:
+        """Where an expression or statement stands."""
+        line, last = node.lineno - 1, node.end_lineno - 1
+        return line, self._characters(line, node.col_offset), last, self._characters(last, node.end_col_offset)
 
+    def _characters(self, line: int, offset: int) -> int:
+        """A column in characters, from one in bytes."""
+        text = self.lines[line]
+        return offset if text.isascii() else len(text.encode()[:offset].decode())
 
-def _dotted(node: ast.AST) -> str | None:
-    """`a.b.c` as text, for a chain of attributes on a name."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
+    def segment(self, node: Any) -> str:
+        """The text of an expression or statement."""
+        line, start, last, end = self.span(node)
+        if line == last:
+            return self.lines[line][start:end]
+        return "\n".join([self.lines[line][start:], *self.lines[line + 1 : last], self.lines[last][:end]])
+
+    def hit(self, node: Any, **words: str) -> Hit:
+        """A hit at a node; TEXT is its first line unless it is given."""
+        line, start, last, end = self.span(node)
+        text = self.lines[line][start : end if line == last else None]
+        return Hit(line + 1, {"TEXT": text, **words}, start + 1, (last + 1, end + 1))

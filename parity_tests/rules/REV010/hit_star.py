@@ -1,0 +1,4 @@
+from os import *
+
+depth = environ["DEPTH"]  # expect
+width = getenv("WIDTH")  # expect
