@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 import scorer.trusted.judge
 from parity_tests import report_sample as sample
 from scorer.cli.commands import app, strict
-from scorer.contest import Profile
+from scorer.contest import CONTESTS, Profile, names
 from scorer.findings import CODES
 from scorer.room import receipts as receipt_files
 from scorer.room.receipts import Lane, Receipt
@@ -55,6 +55,8 @@ def test_every_command_explains_itself_with_an_example() -> None:
         "lane local",
         "lane artifact",
         "lane trusted",
+        "contest list",
+        "contest show",
     ):
         said = scorer(*name.split(), "--help")
         assert said.exit_code == 0, name
@@ -109,7 +111,24 @@ def test_schemas_are_json_schemas_of_the_documents(receipt: Path) -> None:
     shown = json.loads(scorer("schema").output)
     assert shown == Receipt.model_json_schema()
     assert json.loads(scorer("schema", "verdict").output)["title"] == "Verdict"
+    assert json.loads(scorer("schema", "contest").output) == Profile.model_json_schema()
     assert set(json.loads(receipt.read_text())) <= set(shown["properties"])
+
+
+def test_profiles_are_listed_and_shown_with_how_each_field_is_known(tmp_path: Path) -> None:
+    assert [line.split()[0] for line in scorer("contest", "list").output.splitlines()] == names()
+    rows = [line.split() for line in scorer("contest", "show", "trainium-frontier-phase1").output.splitlines()]
+    assert ["files.size_limit_bytes", "262,144", "stated"] in rows
+    assert ["evaluation.official.split", "private_val", "inferred"] in rows
+    assert ["launch.flags", "yes", "stated"] in rows
+    changed = tmp_path / "mine.yaml"
+    text = (CONTESTS / "embedded.yaml").read_text("utf-8")
+    changed.write_text(text.replace("rules: {}", "rules: {REV999: off}"), "utf-8")
+    refused = scorer("contest", "show", changed)
+    assert refused.exit_code == 2
+    assert "rules.REV999: expected the code of a finding" in refused.output
+    changed.write_text(text.replace("rules: {}", "rules: {PUR010: off}"), "utf-8")  # of the last module to be imported
+    assert scorer("contest", "show", changed).exit_code == 0
 
 
 def test_check_prints_findings_for_people_and_for_programs(tmp_path: Path) -> None:

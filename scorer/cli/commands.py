@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 from rich.console import Console
 
 from scorer import report
@@ -22,9 +23,10 @@ from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
-from scorer.contest import Profile, load
+from scorer.contest import Profile, load, names
 from scorer.findings import CODES, Finding, Severity
 from scorer.report.json_report import Verdict
+from scorer.report.profile_table import print_profile
 from scorer.report.terminal import print_evaluations, print_findings
 from scorer.review import review
 from scorer.room import receipts as receipt_files
@@ -43,7 +45,9 @@ app = typer.Typer(
     "difference.\n\nExit codes: 0 pass, 1 fail, 2 bad input, 3 inconclusive.",
 )
 lane_app = typer.Typer(no_args_is_help=True, help="Run one lane alone and leave its receipt.")
+contest_app = typer.Typer(no_args_is_help=True, help="Read contest profiles.")
 app.add_typer(lane_app, name="lane")
+app.add_typer(contest_app, name="contest")
 
 Contest = Annotated[str, typer.Option("--contest", help="Contest profile: a name, or a path to a YAML file.")]
 Kit = Annotated[
@@ -73,6 +77,7 @@ class Document(StrEnum):
 
     RECEIPT = "receipt"
     VERDICT = "verdict"
+    CONTEST = "contest"
 
 
 @app.command()
@@ -98,7 +103,7 @@ def parity(
         scorer parity --artifact build/embedded/artifact -o build/embedded/report
         --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
     """
-    profile = strict(load(contest)) if strictly else load(contest)
+    profile = strict(_profile(contest)) if strictly else _profile(contest)
     submission = Artifact.load(artifact)
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
     root, environment = _directory(local_root), _assignments(local_env or [])
@@ -129,7 +134,7 @@ def rehearse(
         scorer rehearse train.py -o build/rehearsal
         --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
     """
-    profile = load(contest)
+    profile = _profile(contest)
     submission = _submission(train_py, launch)
     plan = parse(launch, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -157,7 +162,7 @@ def score(
 
         scorer score train.py --checkpoint out/final.pt -o score.json
     """
-    profile = load(contest)
+    profile = _profile(contest)
     submission = _submission(train_py, "")
     _file(checkpoint, "the checkpoint that the submission saved, such as out/final.pt")
     with guard(), Progress(Console(stderr=True)) as progress:
@@ -200,7 +205,7 @@ def compare(
 
         scorer compare old/receipts/artifact.json new/receipts/artifact.json --control new/receipts/control.json
     """
-    profile = load(contest)
+    profile = _profile(contest)
     console = _console()
     if first.suffix == second.suffix == ".json":
         left, right = receipt_files.read(first), receipt_files.read(second)
@@ -251,7 +256,7 @@ def check(
 
         scorer check train.py --format json
     """
-    findings = review(_submission(file, ""), load(contest))
+    findings = review(_submission(file, ""), _profile(contest))
     if output_format is OutputFormat.JSON:
         print(json.dumps([found.model_dump(mode="json") for found in findings], indent=1, sort_keys=True))
     else:
@@ -264,14 +269,47 @@ def check(
 def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.RECEIPT,
 ) -> int:
-    """Print the JSON schema of a receipt (receipts/*.json) or of the verdict (verdict.json).
+    """Print the JSON schema of a receipt (receipts/*.json), of the verdict (verdict.json) or of a contest profile.
 
     Example:
 
         scorer schema verdict
     """
-    model = Receipt if document is Document.RECEIPT else Verdict
+    models: dict[Document, type[BaseModel]] = {
+        Document.RECEIPT: Receipt,
+        Document.VERDICT: Verdict,
+        Document.CONTEST: Profile,
+    }
+    model = models[document]
     print(json.dumps(model.model_json_schema(), indent=1, sort_keys=True))
+    return PASS
+
+
+@contest_app.command("list")
+@command
+def contest_list() -> int:
+    """List the contest profiles that ship with this project.
+
+    Example:
+
+        scorer contest list
+    """
+    for name in names():
+        profile = load(name)
+        print(f"{name}  version {profile.version}  {profile.title}")
+    return PASS
+
+
+@contest_app.command("show")
+@command
+def contest_show(name: Annotated[str, typer.Argument(help="A profile's name, or a path to a YAML file.")]) -> int:
+    """Print a contest profile: each field, its value, and whether it is stated, seen, inferred or our own setting.
+
+    Example:
+
+        scorer contest show trainium-frontier-phase1
+    """
+    print_profile(_profile(name), _console())
     return PASS
 
 
@@ -293,7 +331,7 @@ def lane_local(
 
         scorer lane local -o build/local --local "torchrun --standalone --nproc_per_node=1 -m recipe --config small"
     """
-    profile = load(contest)
+    profile = _profile(contest)
     plan, root, environment = parse_local(local), _directory(local_root), _assignments(local_env or [])
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
@@ -317,7 +355,7 @@ def lane_artifact(
 
         scorer lane artifact --artifact build/embedded/artifact -o build/embedded/lane
     """
-    profile = load(contest)
+    profile = _profile(contest)
     submission = Artifact.load(artifact)
     plan = parse(submission.launch_command, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -345,7 +383,7 @@ def lane_trusted(
 
         scorer lane trusted --artifact build/embedded/artifact --checkpoint out/final.pt -o build/embedded/trusted
     """
-    profile = load(contest)
+    profile = _profile(contest)
     submission = Artifact.load(artifact)
     _file(checkpoint, "the checkpoint that the artifact lane left")
     local = receipt_files.read(local_receipt) if local_receipt else None
@@ -354,6 +392,16 @@ def lane_trusted(
         receipt_files.write(receipt, directory.staging / "receipt.json")
         directory.commit()
     return _show_lane(receipt, out)
+
+
+def _profile(contest: str) -> Profile:
+    """The contest's profile, its rules checked against the table of finding codes."""
+    profile = load(contest)
+    if profile.rules:
+        import scorer.trusted.judge  # noqa: F401  (enters the last of the codes into the table)
+
+        profile = load(contest, CODES)
+    return profile
 
 
 def _console() -> Console:
