@@ -68,6 +68,7 @@ def test_a_clean_submission_is_scored_without_a_finding(clean: Receipt, kit: Kit
         "trusted, public settings",
         "trusted, context changed",
         "trusted, shard changed",
+        "kit, evaluate_bpb, public settings",
         "kit, eval-public",
     ]
     for name, one in evaluations.items():
@@ -76,6 +77,8 @@ def test_a_clean_submission_is_scored_without_a_finding(clean: Receipt, kit: Kit
         assert math.isclose(float.fromhex(one.total_nats), nats, rel_tol=1e-6), name
     assert evaluations["trusted, public settings"].total_nats == evaluations["kit, eval-public"].total_nats
     assert evaluations["trusted, public settings"].val_bpb == evaluations["kit, eval-public"].val_bpb
+    assert evaluations["kit, evaluate_bpb, public settings"].val_bpb == evaluations["kit, eval-public"].val_bpb
+    assert [(check.name, check.passed) for check in clean.kit_checks] == [("causality_check", True)]
 
 
 def test_the_receipt_says_what_was_scored_on_what(clean: Receipt, tmp_path: Path) -> None:

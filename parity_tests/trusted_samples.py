@@ -30,7 +30,7 @@ from scorer.trusted.sources import Source
 VOCABULARY = 61
 LENGTH = 16
 SCORED_ROWS = 32
-SPLITS = ("public_val", "private_val")
+SPLITS = ("public_val", "private_val", "train")
 
 TRAIN_PY = '''"""A submission small enough to read."""
 
@@ -118,6 +118,14 @@ def _document_batches(split, start, step, tokenizer_batch_size=128, shard_ids=No
     while True:
         for first in range(0, len(documents), 8):
             yield documents[first : first + 8]
+
+
+def causality_check(model, tokenizer, batch_size, seq_len, device):
+    rows = torch.randint(0, 60, (batch_size, seq_len), dtype=torch.int32, generator=torch.Generator().manual_seed(1))
+    other = rows.clone()
+    other[:, seq_len // 2 :] = 59 - other[:, seq_len // 2 :]
+    apart = (model(rows).float() - model(other).float())[:, : seq_len // 2].abs().max().item()
+    return {"passed": apart < 1e-3, "max_abs_diff": apart}
 
 
 def evaluate_bpb(model, tokenizer, batch_size, seq_len, device, split, max_tokens):
@@ -249,7 +257,9 @@ def small_profile() -> Profile:
     purity = profile.evaluation.purity.model_copy(update={"tokens": 128})
     evaluation = profile.evaluation.model_copy(update={"public": public, "official": official, "purity": purity})
     machine = profile.machine.model_copy(update={"device": "cpu"})
-    return profile.model_copy(update={"evaluation": evaluation, "machine": machine})
+    numbers = {"vocab_size": VOCABULARY, "bos_token_id": 60, "special_token_ids": [60], "constants": {}}
+    kit = profile.kit.model_copy(update=numbers)
+    return profile.model_copy(update={"evaluation": evaluation, "machine": machine, "kit": kit})
 
 
 @functools.cache

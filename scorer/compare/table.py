@@ -115,6 +115,10 @@ def _scores(case: Case) -> list[Row]:
     public = next((e for e in measured if e.name == ways.EVAL_PUBLIC), None)
     settings = case.profile.evaluation.public
     table.append(_score("val_bpb, public settings", None, ways.trusted(measured, settings), case, public))
+    for one in measured:
+        if one.name.startswith(ways.KIT_EVALUATION):
+            label = f"val_bpb,{one.name.removeprefix(ways.KIT_EVALUATION).removeprefix(',')}, by the kit's own code"
+            table.append(_score(label, None, ways.same_settings(measured, one), case, one))
     table.append(
         _score("val_bpb, official settings", None, ways.trusted(measured, case.profile.evaluation.official), case)
     )

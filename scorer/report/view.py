@@ -21,6 +21,7 @@ from scorer.room.receipts import Lane, OperatorCall, Outcome, Receipt, Site
 from scorer.trusted.settings import (
     EVAL_PUBLIC,
     IN_MEMORY,
+    KIT_EVALUATION,
     LOCAL_SETTINGS,
     OFFICIAL_SETTINGS,
     PUBLIC_SETTINGS,
@@ -314,7 +315,8 @@ def _headline(receipts: Mapping[Lane, Receipt]) -> tuple[tuple[str, str, str], .
         with contextlib.suppress(ValueError):  # an incomplete block is a finding of the trusted lane
             measured += recipe_evaluations(receipts[Lane.LOCAL])
     headline = []
-    for name in (RECIPE_CHECKPOINT, LOCAL_SETTINGS, PUBLIC_SETTINGS, EVAL_PUBLIC, OFFICIAL_SETTINGS):
+    by_kit = [evaluation.name for evaluation in measured if evaluation.name.startswith(KIT_EVALUATION)]
+    for name in (RECIPE_CHECKPOINT, LOCAL_SETTINGS, PUBLIC_SETTINGS, *by_kit, EVAL_PUBLIC, OFFICIAL_SETTINGS):
         for evaluation in measured:
             if evaluation.name == name:
                 note = (

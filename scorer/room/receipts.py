@@ -188,6 +188,17 @@ class Evaluation(Record):
     seconds: float
 
 
+class KitCheck(Record):
+    """What a check of the kit's own said of the model: `max_abs_diff` is a float.hex()."""
+
+    name: str
+    batch_size: int
+    seq_len: int
+    passed: bool
+    max_abs_diff: str
+    seconds: float
+
+
 class Receipt(Record):
     """All that one lane leaves."""
 
@@ -210,6 +221,7 @@ class Receipt(Record):
     time: TimeSplit | None
     checkpoint: Checkpoint | None
     evaluations: list[Evaluation]
+    kit_checks: list[KitCheck] = Field(default_factory=list)
     summary: dict[str, str]  # the `key: value` block the program printed after `---`
     log_steps: list[dict[str, str]]  # the `step 00010 | loss ...` lines
     log_tail: list[str]  # last lines of output

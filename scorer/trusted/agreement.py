@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scorer.contest import EvaluationSettings, Profile
-from scorer.findings import Finding, Severity, define
+from scorer.findings import Finding, define
 from scorer.room.receipts import Checkpoint, Evaluation, Receipt
 from scorer.trusted import settings as ways
 from scorer.trusted.sources import Source
@@ -36,14 +36,6 @@ SCR005 = define(
     title="The organiser's eval-public gives no score",
     why="What the organiser's own command cannot score will not be scored after the upload.",
     remedy="Run prepare.py eval-public on the file and checkpoint by hand; the message holds its last words.",
-)
-SCR006 = define(
-    "SCR006",
-    title="The byte table does not add up to the text's bytes",
-    why="Every score divides by the table's bytes. The official table is the contest, right or wrong, so it is used; a "
-    "number from another table is not comparable.",
-    remedy="Nothing in the submission; do not compare with scores made with another table.",
-    severity=Severity.ADVICE,
 )
 SCR007 = define(
     "SCR007",

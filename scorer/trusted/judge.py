@@ -26,6 +26,7 @@ from scorer.room.receipts import (
     Checkpoint,
     Evaluation,
     Event,
+    KitCheck,
     Lane,
     Outcome,
     Parameter,
@@ -35,9 +36,10 @@ from scorer.room.receipts import (
     Subject,
 )
 from scorer.room.stand_in import stand_ins
-from scorer.trusted import agreement, conduct, purity
+from scorer.trusted import agreement, conduct, data, official, purity
 from scorer.trusted import checkpoint as checkpoints
 from scorer.trusted import settings as ways
+from scorer.trusted.kit_process import KitProcess
 from scorer.trusted.model import PUR001, PUR002, PUR003, PUR004, PUR005, PUR007, Model, SubmissionError
 from scorer.trusted.nats import Sums, cross_entropy, rows
 from scorer.trusted.process import ModelProcess, ModelProcessError, Note
@@ -100,6 +102,8 @@ class _Trial:
         self.problem: str | None = None
         self.doing = "start"
         self.notes: list[Note] = []
+        self.kits: dict[int, KitProcess] = {}
+        self.kit_checks: list[KitCheck] = []
         self.hello: dict[str, Any] = {}
         self.loaded: dict[str, Any] = {}
         self.network = "not isolated"
@@ -119,20 +123,23 @@ class _Trial:
         self.wanted = ways.wanted(self.profile, local_settings)
 
         self.say("loading the submission")
-        streams = self._start_reader(stack)
+        streams = self._start_kit(stack)
         process, room = self._start_host(stack)
         try:
             model = self._load(process, streams)
             public = self._start_public(stack)
             self.doing = "purity"
             self.say("testing purity")
-            official = self.profile.evaluation.official
-            tested = streams.purity_rows(self._purity_rows(), official.seq_len)
-            scored = streams.purity_rows(official.batch_size, official.seq_len)
+            seq_len, batch_size = self.profile.evaluation.official.seq_len, self.profile.evaluation.official.batch_size
+            tested = streams.purity_rows(self._purity_rows(), seq_len)
+            scored = streams.purity_rows(batch_size, seq_len)
             self.findings += purity.check(model, tested, scored)
+            self.doing = "the kit's causality check"
+            self._check_causality(model, streams)
             self.doing = "scoring"
             self._measure(model, streams)
-            self._check_bytes(streams)
+            self.doing = "the kit's own evaluation"
+            self._evaluate_by_kit(model, streams)
             self.doing = "the end"
             after = process.finish()
             if after is not None:
@@ -175,34 +182,39 @@ class _Trial:
         }
         return room.environment(pythonpath=[*stand_ins(), self.kit.directory], variables=variables)
 
-    def _start_reader(self, stack: contextlib.ExitStack) -> Streams:
+    def _start_kit(self, stack: contextlib.ExitStack) -> Streams:
+        """The kit in processes of its own, one for each world size of the cross-check; the first reads the streams."""
         room = stack.enter_context(Room())
-        official = self.profile.evaluation.official
-        length = max(self._purity_rows(), official.batch_size) * official.seq_len
-        streams = Streams(
-            room,
-            self._environment(room, self.kit.cache_dir),
+        environment = self._environment(room, self.kit.cache_dir)
+        rules, evaluation = self.profile.kit, self.profile.evaluation
+        sizes = {getattr(evaluation, name).world_size for name in evaluation.cross_check}
+        for world_size in sorted({1} | sizes):
+            self.kits[world_size] = KitProcess(room, environment, rules, world_size)
+            stack.callback(self.kits[world_size].close)
+        length = max(self._purity_rows(), evaluation.official.batch_size) * evaluation.official.seq_len
+        return Streams(
+            self.kits[1],
+            room.control / "streams",
+            rules,
             [settings for _, settings in self.wanted],
-            purity=(self.profile.evaluation.public.split, length),
+            purity=(evaluation.public.split, length),
         )
-        stack.callback(streams.close)
-        return streams
 
     def _start_host(self, stack: contextlib.ExitStack) -> tuple[ModelProcess, Room]:
         """The model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
         room = stack.enter_context(Room())
-        data = room.root / "kit-data"
-        data.mkdir()
+        given = room.root / "kit-data"
+        given.mkdir()
         for path in self.kit.model_data(self.profile.kit.model_files):
-            (data / path).parent.mkdir(parents=True, exist_ok=True)
-            (data / path).write_bytes((self.kit.cache_dir / path).read_bytes())
+            (given / path).parent.mkdir(parents=True, exist_ok=True)
+            (given / path).write_bytes((self.kit.cache_dir / path).read_bytes())
         train_py, checkpoint = self._give(room)
         process = ModelProcess(
             room,
             train_py,
             checkpoint,
             self.profile.machine.device,
-            self._environment(room, data),
+            self._environment(room, given),
             self.profile.budget.eval_timeout_seconds + START_SECONDS,
         )
         return stack.enter_context(process), room
@@ -253,7 +265,14 @@ class _Trial:
             if wrong:
                 self.findings.append(self.source.raise_at(PUR005, f"load_for_eval returns a model with {wrong}", at))
         self.doing = "reading the kit's tokens"
-        streams.wait(time.monotonic() + process.seconds)
+        streams.wait(process.seconds)
+        self.findings += data.table(self.source, self.profile, streams.facts, streams.token_bytes.tolist())
+        self.wanted, lacking = data.enough(self.source, streams, self.wanted)
+        self.findings += lacking
+        if not self.wanted:
+            raise StreamError("no settings have enough tokens")
+        splits = sorted({settings.split for _, settings in self.wanted})
+        data.begin_overlap(self.profile, self.kits[1], splits)
         process.map(self._slot_tokens(), streams.vocabulary)
         model = Model(process, self.source, loaded, streams.vocabulary)
         self._check_weights(model)
@@ -293,9 +312,9 @@ class _Trial:
 
     def _slot_tokens(self) -> int:
         """Room for the largest batch: of any measurement, and of the purity tests with rows of twice the length."""
-        official = self.profile.evaluation.official
+        longest = self.profile.evaluation.official
         largest = max(settings.batch_size * settings.seq_len for _, settings in self.wanted)
-        return max(largest, max(self._purity_rows() // 2, official.batch_size) * official.seq_len)
+        return max(largest, max(self._purity_rows() // 2, longest.batch_size) * longest.seq_len)
 
     def _purity_rows(self) -> int:
         """Rows for the purity tests: two different batches."""
@@ -360,13 +379,23 @@ class _Trial:
             error = ModelProcessError("timed out", f"the evaluation ran over the contest's limit of {limit:g} s")
             raise error
 
-    def _check_bytes(self, streams: Streams) -> None:
-        if streams.text_bytes != streams.table_bytes:
-            message = (
-                f"the documents that were scored have {streams.text_bytes} UTF-8 bytes, the kit's get_token_bytes "
-                f"counts {streams.table_bytes} for their tokens"
-            )
-            self.findings.append(self.source.raise_at(agreement.SCR006, message, None))
+    def _check_causality(self, model: Model, streams: Streams) -> None:
+        kit = self.kits[1]
+        self.findings += data.end_overlap(self.source, self.profile, kit)
+        for process in self.kits.values():
+            process.map(self._slot_tokens(), streams.vocabulary)
+        self.kit_checks, found = official.causality(
+            self.source, self.profile, kit, model.answer, self.findings, purity.PUR010
+        )
+        self.findings += found
+
+    def _evaluate_by_kit(self, model: Model, streams: Streams) -> None:
+        self.say("the kit's own evaluation of the same model")
+        measured, found = official.evaluate(
+            self.source, self.profile, self.kits, streams, model.answer, self.evaluations
+        )
+        self.evaluations += measured
+        self.findings += found
 
     def _compare_public(self, public: Public) -> None:
         limit = self.profile.budget.eval_timeout_seconds + START_SECONDS
@@ -402,6 +431,7 @@ class _Trial:
             time=None,
             checkpoint=self.checkpoint,
             evaluations=self.evaluations,
+            kit_checks=self.kit_checks,
             summary={},
             log_steps=[],
             log_tail=[],

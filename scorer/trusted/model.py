@@ -124,8 +124,12 @@ class Model:
 
     def forward(self, tokens: torch.Tensor, **flags: bool) -> torch.Tensor:
         """Logits of one batch as fp32 [rows, T, V]."""
+        return self.answer(tokens, **flags).float()
+
+    def answer(self, tokens: torch.Tensor, **flags: bool) -> torch.Tensor:
+        """Logits of one batch [rows, T, V] in the model's dtype."""
         self.send(tokens, **flags)
-        return self.receive().float()
+        return self.receive()
 
     def stream(
         self, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]

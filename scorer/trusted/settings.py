@@ -14,6 +14,7 @@ from scorer.room.receipts import Evaluation, Receipt
 IN_MEMORY = "recipe, in memory"
 RECIPE_CHECKPOINT = "recipe, checkpoint"
 EVAL_PUBLIC = "kit, eval-public"
+KIT_EVALUATION = "kit, evaluate_bpb"
 OFFICIAL_SETTINGS = "trusted, official settings"
 PUBLIC_SETTINGS = "trusted, public settings"
 LOCAL_SETTINGS = "trusted, local settings"
@@ -65,6 +66,13 @@ def matches(evaluation: Evaluation, settings: EvaluationSettings) -> bool:
 def trusted(evaluations: Iterable[Evaluation], settings: EvaluationSettings) -> Evaluation | None:
     """The judge's own measurement under these settings."""
     return next((e for e in evaluations if e.name.startswith("trusted") and matches(e, settings)), None)
+
+
+def same_settings(evaluations: Iterable[Evaluation], other: Evaluation) -> Evaluation | None:
+    """The judge's own measurement under the settings of another one."""
+    keys = ("split", "seq_len", "batch_size", "world_size", "num_tokens")
+    ours = (one for one in evaluations if one.name.startswith("trusted"))
+    return next((one for one in ours if all(getattr(one, key) == getattr(other, key) for key in keys)), None)
 
 
 def recipe_evaluations(local: Receipt) -> list[Evaluation]:
