@@ -15,9 +15,8 @@ from scorer.contest import Profile
 
 def print_profile(profile: Profile, console: Console) -> None:
     """Print every field of a profile but its marks of confidence, which stand beside the fields."""
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, title=f"{profile.title} ({profile.name}, version {profile.version})"
-    )
+    title = f"{profile.title} ({profile.name}, version {profile.version})"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     table.add_column("field", no_wrap=True)
     table.add_column("value", overflow="fold")
     table.add_column("known", no_wrap=True, style="dim")
@@ -44,4 +43,6 @@ def _told(value: Any) -> str:
         return ("\n" if nested else ", ").join(map(_told, value)) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)

@@ -25,6 +25,7 @@ from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
 from scorer.room import checkpoint, log, records
+from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
 from scorer.room.launch import LaunchPlan
@@ -298,11 +299,11 @@ class _Run:
     def _environment(self) -> dict[str, str]:
         observer = [OBSERVER / "path"] if self.spec.observe else []
         program = [] if isinstance(self.spec.source, Artifact) else [self.root]
+        given = {**self.spec.environment, **self.spec.plan.environment}
         variables = {
-            "NEURON_COMPETITION_R1_CACHE_DIR": str(self.kit.cache_dir),
+            self.profile.kit.cache_variable: str(self.kit.cache_dir),
             **({VARIABLE: str(self._settings_file())} if self.spec.observe else {}),
-            **self.spec.environment,
-            **self.spec.plan.environment,
+            **(variables_of_room.passed(given, self.profile) if isinstance(self.spec.source, Artifact) else given),
         }
         return self.room.environment(
             pythonpath=[*observer, *stand_ins(), self.kit.directory, *program],
@@ -392,6 +393,8 @@ class _Run:
                 for code, kind, message in _CONDUCT:
                     if event.kind == kind and not self._is_allowed(event):
                         self._find(code, f"{message} {event.detail}", event.site, rank=journal.rank.rank)
+            for code, message, site in variables_of_room.reads(journal.rank.events, self.profile):
+                self._find(code, message, site, rank=journal.rank.rank)
         noted = {event.detail for j in journals for event in j.rank.events if event.kind in ("write", "save")}
         for file in left_files:
             if file.removeprefix("work/") not in noted:
