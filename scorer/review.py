@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
-from scorer.rules import checks, choices, environment, flow, rescue
+from scorer.rules import checks, choices, environment, flow, modes, rescue
 from scorer.rules.endings import always_raises
 from scorer.rules.source import Hit, Source, Span
 
@@ -77,6 +77,8 @@ CHECKS: dict[str, Check] = {
     "owned_settings": environment.owned_settings,
     "contradicting_settings": environment.contradicting_settings,
     "late_environment": flow.late_environment,
+    "training_branch": modes.training_branch,
+    "gradient_branch": modes.gradient_branch,
     "rescued_kernel": rescue.rescued_kernel,
     "other_implementation": rescue.other_implementation,
     "error_only_printed": rescue.error_only_printed,

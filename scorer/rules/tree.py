@@ -95,6 +95,11 @@ class Tree:
         index = self._index.get(id(node))
         return list(ast.walk(node)) if index is None else self.nodes[index : self._ends[index]]
 
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where a node and what is inside of it stand in `nodes`; an empty span for a node that a check has made."""
+        index = self._index.get(id(node))
+        return (0, 0) if index is None else (index, self._ends[index])
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for the module."""
         index = self._index[id(node)]

@@ -1,0 +1,175 @@
+"""Checks of models that compute one thing while they are trained and another one while they are scored (L6)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.endings import always_raises
+from scorer.rules.scopes import scopes
+from scorer.rules.source import Hit, Source
+from scorer.rules.taint import Taint
+
+SETTINGS = re.compile(r"^(cfg|conf|config|args|opts?|options|settings|params|hparams|flags|FLAGS)$|_(cfg|config|args)$")
+SPEAKS = {"print", "print0", "log", "log0", "info", "debug", "warning"}
+SETS_MODE = {"train", "eval", "requires_grad_"}
+GRADIENT = {
+    *("torch.is_grad_enabled", "torch.is_inference_mode_enabled", "torch.is_inference", "torch._C._is_grad_enabled"),
+    *("torch._C.is_inference_mode_enabled", "torch.autograd.grad_mode.is_grad_enabled"),
+}
+RECOMPUTES = "torch.utils.checkpoint."
+
+
+def training_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """A choice that depends on the training mode of a module."""
+    taint = Taint(source, _asks_mode(source))
+    yield from _choices(source, taint)
+
+
+def gradient_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """A choice that depends on whether gradients are recorded, except for recomputing activations."""
+    inputs = _forward_inputs(source)
+
+    def asks(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            return source.resolve(node.func) in GRADIENT or method == "is_inference"
+        if isinstance(node, ast.Attribute) and node.attr in {"requires_grad", "grad_fn"}:
+            return isinstance(node.value, ast.Name) and scopes(source).key(node.value.id, node.value) in inputs
+        return False
+
+    yield from _choices(source, Taint(source, asks), spares=lambda nodes: _recomputes(source, nodes))
+
+
+def _forward_inputs(source: Source) -> set[tuple[int, str] | None]:
+    """The parameters of every `forward` of a module; those of an autograd function see other flags."""
+    found: set[tuple[int, str] | None] = set()
+    for function in source.functions:
+        names = [argument.arg for argument in function.args.args]
+        if function.name in {"forward", "__call__"} and names[:1] == ["self"]:
+            found |= {(id(function), name) for name in names[1:]}
+    return found
+
+
+def _recomputes(source: Source, nodes: Sequence[ast.AST]) -> bool:
+    calls = [n for n in source.walk_all(nodes) if isinstance(n, ast.Call)]
+    return any((source.resolve(call.func) or "").startswith(RECOMPUTES) for call in calls)
+
+
+def _asks_mode(source: Source) -> Callable[[ast.AST], bool]:
+    """What reads the training mode: `.training` in every spelling, and what `train()` or `eval()` of the file sets."""
+    parents = scopes(source).parents
+    own_train = [
+        f for f in source.functions if f.name in {"train", "eval"} and isinstance(parents.get(id(f)), ast.ClassDef)
+    ]
+    set_by_mode = {
+        node.attr
+        for function in own_train
+        for node in source.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    mode_parameters = {(id(f), a.arg) for f in own_train for a in f.args.args[1:]}
+
+    def asks(node: ast.AST) -> bool:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if isinstance(parents.get(id(node)), ast.Attribute):
+                return False  # config.training.steps
+            if node.attr in set_by_mode:
+                return True
+            base = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+            return node.attr == "training" and not SETTINGS.search(base)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and mode_parameters:
+            return scopes(source).key(node.id, node) in mode_parameters
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            named = [*node.args[1:2], *node.args[:1]]
+            asked = any(isinstance(a, ast.Constant) and a.value == "training" for a in named)
+            maker = node.func if isinstance(node.func, ast.Call) else node
+            getter = source.resolve(maker.func) == "operator.attrgetter" and maker is node.func
+            return (asked and name in {"getattr", "__getattribute__", "get"}) or (
+                getter and any(isinstance(a, ast.Constant) and a.value == "training" for a in maker.args)
+            )
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "training":
+            return _is_namespace(source, node.value)  # vars(self)["training"]
+        return False
+
+    return asks
+
+
+def _is_namespace(source: Source, node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__"
+    return isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.vars"
+
+
+def _choices(
+    source: Source, taint: Taint, spares: Callable[[Sequence[ast.AST]], bool] = lambda nodes: False
+) -> Iterator[Hit]:
+    """Every place at which a marked value decides what runs, each line once."""
+    if not taint.any:
+        return
+    lines: dict[int, str] = {}
+    for node in source.nodes:
+        for asked in _asked(source, node, taint):
+            harmless = isinstance(node, (ast.If, ast.While)) and _harmless(source, [*node.body, *node.orelse])
+            if taint.inside(asked) and not harmless and not spares([node, *_after(source, node)]):
+                lines.setdefault(asked.lineno, ast.unparse(asked).splitlines()[0])
+    for line, text in sorted(lines.items()):
+        yield Hit(line, {"TEXT": text})
+
+
+def _after(source: Source, node: ast.AST) -> list[ast.AST]:
+    """What follows a branch that leaves its block: it runs where the condition does not hold."""
+    if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Return):
+        return []
+    parent = scopes(source).parents.get(id(node)) or scopes(source).owner.get(id(node))
+    block = getattr(parent, "body", [])
+    return block[block.index(node) + 1 :] if isinstance(block, list) and node in block else []
+
+
+def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
+    """The expressions by which a node chooses."""
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        return [node.test]
+    if isinstance(node, ast.Match):
+        return [node.subject]
+    if isinstance(node, ast.comprehension):
+        return node.ifs
+    if isinstance(node, ast.BoolOp):
+        return node.values[:-1] if not isinstance(_statement_of(source, node), ast.Assert) else []
+    if isinstance(node, ast.Subscript) and not taint.marked(node):
+        return [node.slice]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Call) and source.resolve(node.func) == "torch.where":
+        return node.args[:1]
+    return []
+
+
+def _statement_of(source: Source, node: ast.AST) -> ast.AST:
+    parents = scopes(source).parents
+    while not isinstance(node, ast.stmt) and id(node) in parents:
+        node = parents[id(node)]
+    return node
+
+
+def _harmless(source: Source, body: Sequence[ast.stmt]) -> bool:
+    """Whether statements only refuse, speak, or set the mode back."""
+    return all(
+        isinstance(statement, (ast.Raise, ast.Pass, ast.Assert))
+        or always_raises(source, [statement])
+        or (isinstance(statement, ast.Expr) and _only_speaks(statement.value))
+        for statement in body
+    )
+
+
+def _only_speaks(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in SPEAKS | SETS_MODE

@@ -1,0 +1,170 @@
+"""Where the values of some expressions go: through variables, attributes, parameters and what functions return.
+
+mode = Taint(source, lambda node: isinstance(node, ast.Attribute) and node.attr == "training")
+mode.inside(condition)          # the condition depends on it
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable
+
+from scorer.rules.scopes import Key, Scopes, scopes
+from scorer.rules.source import Function, Source
+from scorer.rules.tree import Tree
+
+# Calls whose result says what their argument says.
+PASSES = {
+    *(
+        "builtins.bool",
+        "builtins.int",
+        "builtins.float",
+        "builtins.str",
+        "builtins.any",
+        "builtins.all",
+        "builtins.repr",
+    ),
+    *(
+        "builtins.min",
+        "builtins.max",
+        "builtins.abs",
+        "builtins.hash",
+        "builtins.len",
+        "builtins.tuple",
+        "builtins.list",
+    ),
+    *("builtins.divmod", "builtins.pow", "builtins.round", "builtins.sum", "torch.tensor", "torch.as_tensor"),
+}
+
+
+class Taint:
+    """Every expression of a file whose value comes from one of the expressions that `start` accepts."""
+
+    def __init__(self, source: Source, start: Callable[[ast.AST], bool]) -> None:
+        self._source = source
+        self._tree: Tree = source.scopes
+        self._scopes: Scopes = scopes(source)
+        self._marked: set[int] = set()
+        self._places: list[int] = []
+        found = [node for node in self._tree.nodes if start(node)]
+        self.any = bool(found)
+        if found:
+            self._mark(found)
+            self._spread()
+
+    def inside(self, node: ast.AST) -> bool:
+        """Whether an expression's value depends on the marked ones."""
+        return self._touched(node) and self._depends(node)
+
+    def marked(self, node: ast.AST) -> bool:
+        """Whether a node is itself a marked expression."""
+        return id(node) in self._marked
+
+    def _touched(self, node: ast.AST) -> bool:
+        first, last = self._tree.span(node)
+        position = bisect_left(self._places, first)
+        return position < len(self._places) and self._places[position] < last
+
+    def _mark(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            if id(node) not in self._marked:
+                self._marked.add(id(node))
+                insort(self._places, self._tree.span(node)[0])
+
+    def _depends(self, node: ast.AST) -> bool:
+        if id(node) in self._marked:
+            return True
+        if not self._touched(node):
+            return False
+        if isinstance(node, ast.Call):
+            if self._source.resolve(node.func) in PASSES:
+                return any(self._depends(a) for a in (*node.args, *(k.value for k in node.keywords)))
+            return self._depends(node.func)
+        if isinstance(node, ast.Lambda):
+            return False
+        return any(self._depends(child) for child in ast.iter_child_nodes(node))
+
+    def _flows(self, node: ast.AST) -> bool:
+        """Whether an expression hands a marked value on, rather than choosing between other values by it."""
+        if not self._touched(node):
+            return False
+        if id(node) in self._marked:
+            return True
+        if isinstance(node, ast.IfExp):
+            plain = all(isinstance(side, ast.Constant) for side in (node.body, node.orelse))
+            return self._depends(node.test) if plain else self._flows(node.body) or self._flows(node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return self._depends(node) and not any(isinstance(v, (ast.BinOp, ast.Call)) for v in _leaves(node))
+        if isinstance(node, ast.BinOp):
+            sides = (node.left, node.right)
+            return all(isinstance(side, ast.Constant) or self._flows(side) for side in sides)
+        if isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr)):
+            return self._flows(node.value)
+        return self._depends(node)
+
+    def _spread(self) -> None:
+        names: dict[str, list[ast.Name]] = {}
+        attributes: dict[str, list[ast.Attribute]] = {}
+        calls: list[ast.Call] = []
+        for node in self._tree.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                names.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                attributes.setdefault(node.attr, []).append(node)
+            elif isinstance(node, ast.Call):
+                calls.append(node)
+        returns = [
+            (f, [n.value for n in self._tree.walk(f) if isinstance(n, (ast.Return, ast.Yield)) and n.value])
+            for f in self._source.functions
+        ]
+        reached: set[Key] = set()
+        members: set[str] = set()
+        functions: set[int] = set()
+        before = -1
+        while before != len(self._places):
+            before = len(self._places)
+            for key, bindings in self._scopes.bindings.items():
+                if key not in reached and any(b.value is not None and self._flows(b.value) for b in bindings):
+                    reached.add(key)
+                    self._mark(n for n in names.get(key[1], ()) if self._scopes.key(n.id, n) == key)
+            for name, held in self._scopes.members.items():
+                if name not in members and any(b.value is not None and self._flows(b.value) for b in held.values):
+                    members.add(name)
+                    self._mark(attributes.get(name, ()))
+            for function, values in returns:
+                if id(function) not in functions and any(map(self._flows, values)):
+                    functions.add(id(function))
+                    self._mark(call for call in calls if self._scopes.function(call.func) is function)
+                    if _is_property(function):
+                        self._mark(attributes.get(function.name, ()))
+            for call in calls:
+                self._give(call, names, reached)
+
+    def _give(self, call: ast.Call, names: dict[str, list[ast.Name]], reached: set[Key]) -> None:
+        """Mark the parameters that a call of the file's own function gives marked values."""
+        if not any(map(self._flows, (*call.args, *(k.value for k in call.keywords)))):
+            return
+        function = self._scopes.function(call.func)
+        if function is None:
+            return
+        arguments = function.args
+        parameters = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+        skip = 1 if parameters[:1] in (["self"], ["cls"]) else 0
+        given = dict(zip(parameters[skip:], call.args, strict=False))
+        given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+        for name, value in given.items():
+            key = (id(function), name)
+            if key not in reached and self._flows(value):
+                reached.add(key)
+                self._mark(n for n in names.get(name, ()) if self._scopes.key(n.id, n) == key)
+
+
+def _leaves(node: ast.expr) -> list[ast.expr]:
+    """What `a and b or c` is made of."""
+    return [leaf for v in node.values for leaf in _leaves(v)] if isinstance(node, ast.BoolOp) else [node]
+
+
+def _is_property(function: Function) -> bool:
+    last = [d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in function.decorator_list]
+    return any(name in {"property", "cached_property"} for name in last)
