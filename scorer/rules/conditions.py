@@ -229,7 +229,7 @@ class Conditions:
             members = self._scopes.members[node.attr]
             found = [part for b in members.values for part in self._parts(b, node.attr)]
             for method in members.methods:
-                called = isinstance(self._scopes.parents.get(id(node)), ast.Call)
+                called = isinstance(self._source.parent(node), ast.Call)
                 if called or any(_last_name(d) in {"property", "cached_property"} for d in method.decorator_list):
                     found.extend(self._returned(method))
             return found

@@ -256,7 +256,7 @@ class Kernels:
         """Note how surely a function or class leads to a kernel, under its name."""
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return
-        if isinstance(self._scopes.parents.get(id(node)), ast.ClassDef):
+        if isinstance(self._source.parent(node), ast.ClassDef):
             self._raise(self._members, node.name, level)
             return
         key = self._scopes.key(node.name, node)
@@ -298,7 +298,7 @@ class Kernels:
         return any(made_by in (function, factory) and self._leads(d) for d, made_by in self._decorations)
 
     def _leads(self, function: Function) -> bool:
-        if isinstance(self._scopes.parents.get(id(function)), ast.ClassDef):
+        if isinstance(self._source.parent(function), ast.ClassDef):
             return self._members.get(function.name, NO) > NO
         key = self._scopes.key(function.name, function)
         return key is not None and self._level.get(key, NO) > NO

@@ -61,28 +61,25 @@ def _recomputes(source: Source, nodes: Sequence[ast.AST]) -> bool:
 
 def _asks_mode(source: Source) -> Callable[[ast.AST], bool]:
     """What reads the training mode: `.training` in every spelling, and what `train()` or `eval()` of the file sets."""
-    parents = scopes(source).parents
-    own_train = [
-        f for f in source.functions if f.name in {"train", "eval"} and isinstance(parents.get(id(f)), ast.ClassDef)
-    ]
-    set_by_mode = {
-        node.attr
-        for function in own_train
-        for node in source.walk(function)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    table = scopes(source)
+    mode_parameters = {
+        (id(f), a.arg)
+        for f in source.functions
+        if f.name == "train" and isinstance(source.parent(f), ast.ClassDef)
+        for a in f.args.args[1:2]
+        if a.arg == "mode"
     }
-    mode_parameters = {(id(f), a.arg) for f in own_train for a in f.args.args[1:]}
+    held = table.members["training"].values if "training" in table.members else []
+    is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in held)  # of a configuration
 
     def asks(node: ast.AST) -> bool:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            if isinstance(parents.get(id(node)), ast.Attribute):
+            if is_field or isinstance(source.parent(node), ast.Attribute):
                 return False  # config.training.steps
-            if node.attr in set_by_mode:
-                return True
             base = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
             return node.attr == "training" and not SETTINGS.search(base)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and mode_parameters:
-            return scopes(source).key(node.id, node) in mode_parameters
+            return table.key(node.id, node) in mode_parameters
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             named = [*node.args[1:2], *node.args[:1]]
@@ -125,8 +122,7 @@ def _after(source: Source, node: ast.AST) -> list[ast.AST]:
     """What follows a branch that leaves its block: it runs where the condition does not hold."""
     if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Return):
         return []
-    parent = scopes(source).parents.get(id(node)) or scopes(source).owner.get(id(node))
-    block = getattr(parent, "body", [])
+    block = getattr(source.parent(node), "body", [])
     return block[block.index(node) + 1 :] if isinstance(block, list) and node in block else []
 
 
@@ -150,10 +146,10 @@ def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
 
 
 def _statement_of(source: Source, node: ast.AST) -> ast.AST:
-    parents = scopes(source).parents
-    while not isinstance(node, ast.stmt) and id(node) in parents:
-        node = parents[id(node)]
-    return node
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, ast.stmt):
+        around = source.parent(around)
+    return around or node
 
 
 def _harmless(source: Source, body: Sequence[ast.stmt]) -> bool:

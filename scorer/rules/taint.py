@@ -21,20 +21,11 @@ PASSES = {
         "builtins.int",
         "builtins.float",
         "builtins.str",
-        "builtins.any",
-        "builtins.all",
         "builtins.repr",
-    ),
-    *(
-        "builtins.min",
-        "builtins.max",
-        "builtins.abs",
         "builtins.hash",
         "builtins.len",
-        "builtins.tuple",
-        "builtins.list",
     ),
-    *("builtins.divmod", "builtins.pow", "builtins.round", "builtins.sum", "torch.tensor", "torch.as_tensor"),
+    *("builtins.any", "builtins.all", "torch.tensor", "torch.as_tensor"),
 }
 
 
@@ -80,8 +71,8 @@ class Taint:
         if isinstance(node, ast.Call):
             if self._source.resolve(node.func) in PASSES:
                 return any(self._depends(a) for a in (*node.args, *(k.value for k in node.keywords)))
-            return self._depends(node.func)
-        if isinstance(node, ast.Lambda):
+            return isinstance(node.func, ast.Attribute) and self._depends(node.func.value)  # mode.startswith("t")
+        if isinstance(node, (ast.Lambda, ast.Attribute)):
             return False
         return any(self._depends(child) for child in ast.iter_child_nodes(node))
 
@@ -101,7 +92,9 @@ class Taint:
             return all(isinstance(side, ast.Constant) or self._flows(side) for side in sides)
         if isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr)):
             return self._flows(node.value)
-        return self._depends(node)
+        if isinstance(node, ast.Call):
+            return self._source.resolve(node.func) in PASSES and any(map(self._flows, node.args))
+        return isinstance(node, (ast.Compare, ast.UnaryOp)) and self._depends(node)
 
     def _spread(self) -> None:
         names: dict[str, list[ast.Name]] = {}
@@ -121,43 +114,40 @@ class Taint:
         reached: set[Key] = set()
         members: set[str] = set()
         functions: set[int] = set()
-        before = -1
-        while before != len(self._places):
-            before = len(self._places)
-            for key, bindings in self._scopes.bindings.items():
-                if key not in reached and any(b.value is not None and self._flows(b.value) for b in bindings):
-                    reached.add(key)
-                    self._mark(n for n in names.get(key[1], ()) if self._scopes.key(n.id, n) == key)
-            for name, held in self._scopes.members.items():
-                if name not in members and any(b.value is not None and self._flows(b.value) for b in held.values):
-                    members.add(name)
-                    self._mark(attributes.get(name, ()))
-            for function, values in returns:
-                if id(function) not in functions and any(map(self._flows, values)):
-                    functions.add(id(function))
-                    self._mark(call for call in calls if self._scopes.function(call.func) is function)
-                    if _is_property(function):
-                        self._mark(attributes.get(function.name, ()))
-            for call in calls:
-                self._give(call, names, reached)
+        for with_parameters in (False, True):  # what a function returns of its parameters is nobody else's
+            before = -1
+            while before != len(self._places):
+                before = len(self._places)
+                for key, bindings in self._scopes.bindings.items():
+                    if key not in reached and any(b.value is not None and self._flows(b.value) for b in bindings):
+                        reached.add(key)
+                        self._mark(n for n in names.get(key[1], ()) if self._scopes.key(n.id, n) == key)
+                for name, held in self._scopes.members.items():
+                    if name not in members and any(b.value is not None and self._flows(b.value) for b in held.values):
+                        members.add(name)
+                        self._mark(attributes.get(name, ()))
+                if with_parameters:
+                    for function in self._source.functions:
+                        self._give(function, names, reached)
+                    continue
+                for function, values in returns:
+                    if id(function) not in functions and any(map(self._flows, values)):
+                        functions.add(id(function))
+                        self._mark(call for call in calls if self._scopes.function(call.func) is function)
+                        if _is_property(function):
+                            self._mark(attributes.get(function.name, ()))
 
-    def _give(self, call: ast.Call, names: dict[str, list[ast.Name]], reached: set[Key]) -> None:
-        """Mark the parameters that a call of the file's own function gives marked values."""
-        if not any(map(self._flows, (*call.args, *(k.value for k in call.keywords)))):
-            return
-        function = self._scopes.function(call.func)
-        if function is None:
-            return
-        arguments = function.args
-        parameters = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
-        skip = 1 if parameters[:1] in (["self"], ["cls"]) else 0
-        given = dict(zip(parameters[skip:], call.args, strict=False))
-        given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
-        for name, value in given.items():
-            key = (id(function), name)
-            if key not in reached and self._flows(value):
+    def _give(self, function: Function, names: dict[str, list[ast.Name]], reached: set[Key]) -> None:
+        """Mark the parameters of a function to which every call of the file gives a marked value, or a constant."""
+        for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+            key = (id(function), argument.arg)
+            if key in reached:
+                continue
+            given = list(self._scopes.arguments(function, argument.arg))
+            flows = [self._flows(value) for value in given]
+            if any(flows) and all(f or isinstance(v, ast.Constant) for f, v in zip(flows, given, strict=True)):
                 reached.add(key)
-                self._mark(n for n in names.get(name, ()) if self._scopes.key(n.id, n) == key)
+                self._mark(n for n in names.get(argument.arg, ()) if self._scopes.key(n.id, n) == key)
 
 
 def _leaves(node: ast.expr) -> list[ast.expr]:

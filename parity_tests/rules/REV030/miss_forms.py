@@ -35,3 +35,41 @@ def main(config):
     if config.training:
         return torch.compile
     return None
+
+
+def build(config):
+    return choose(config.training)
+
+
+def choose(training):
+    return {"bf16": torch.bfloat16, "fp32": torch.float32}[training.dtype]
+
+
+def exists(value):
+    return value is not None
+
+
+def default(value, other):
+    return value if exists(value) else other
+
+
+class B(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rate = default(None, 0.5)
+
+    def drop(self, x, active):
+        return F.dropout(x, default(self.rate, 0.1), active)
+
+    def forward(self, x):
+        y = self.drop(x, self.training)
+        if exists(self.rate) and y.ndim == 3:
+            y = y + x
+        return y
+
+
+class Trainer:
+    def train(self):
+        self.step = 0
+        while self.step < 3:
+            self.step += 1
