@@ -219,7 +219,7 @@ class Conditions:
             bound = self._scopes.of(node.id, node)
         elif isinstance(node, ast.Attribute) and node.attr in self._scopes.members:
             bound = self._scopes.members[node.attr].values
-        return [test for b in bound for test in b.tests if isinstance(test, ast.Try | ast.TryStar)]
+        return [test for b in bound for test in self._scopes.tests(b) if isinstance(test, ast.Try | ast.TryStar)]
 
     def _behind(self, node: ast.AST) -> list[ast.AST]:
         """Expressions that a node's value comes from."""
@@ -254,10 +254,10 @@ class Conditions:
                 return []
             return [given for given in self._scopes.arguments(owner, name) if _is_answer(given)]
         if binding.value is None or isinstance(binding.node, (Function, ast.ClassDef)):
-            return [test for test in binding.tests if isinstance(test, ast.Try | ast.TryStar)]
+            return [test for test in self._scopes.tests(binding) if isinstance(test, ast.Try | ast.TryStar)]
         if not binding.whole and isinstance(binding.value, ast.Call) and not _asks_shape(binding.value):
             return []  # an element of what something has returned
-        return [binding.value, *binding.tests]
+        return [binding.value, *self._scopes.tests(binding)]
 
     def _returned(self, function: Function) -> list[ast.AST]:
         """What a helper returns, and the conditions under which it does."""

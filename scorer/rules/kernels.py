@@ -294,7 +294,7 @@ class Kernels:
 
     def _decorates_kernel(self, function: Function) -> bool:
         """Whether a function is a decorator, or what a decorator factory returns, of what leads to a kernel."""
-        factory = self._scopes.owner.get(id(function))
+        factory = self._scopes.owner(function).node
         return any(made_by in (function, factory) and self._leads(d) for d, made_by in self._decorations)
 
     def _leads(self, function: Function) -> bool:

@@ -7,13 +7,13 @@ hidden behind a variable, an attribute, a property or a helper readable to the r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from scorer.rules.source import Function, Source
+from scorer.rules.tree import COMPREHENSIONS, Scope
 
-Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 Key = tuple[int, str]  # (id of the scope, name)
 
 
@@ -23,7 +23,6 @@ class Binding:
 
     value: ast.AST | None  # what it is made from; None: a parameter, an import, the name of an exception
     whole: bool  # False: an element of the value (unpacking, a loop)
-    tests: tuple[ast.AST, ...]  # conditions around the place, and `try` statements that it stands in
     node: ast.AST
     parameter: bool = False
 
@@ -37,29 +36,52 @@ class Members:
 
 
 class Scopes:
-    """The scopes of a file. Class bodies are no scopes for what stands inside their methods."""
+    """The variables of a file's functions and of its module; classes and comprehensions have none of their own."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self.module: Scope = source.tree
-        self.owner: dict[int, Scope] = {}  # node -> the function or module around it
-        self.parents: dict[int, ast.AST] = {}
         self.bindings: dict[Key, list[Binding]] = {}
         self.members: dict[str, Members] = {}
         self.calls: dict[str, list[ast.Call]] = {}  # last part of the callee's name -> calls
-        self.outer: dict[int, Scope | None] = {id(source.tree): None}
-        self._globals: set[Key] = set()
-        self._visit(source.tree.body, source.tree, None, ())
+        self._tests: dict[int, tuple[ast.AST, ...]] = {}
+        for node in source.nodes:
+            self._enter(node)
+
+    def owner(self, node: ast.AST) -> Scope:
+        """The scope of the function, lambda or module around a node."""
+        scope = self._source.scopes.scope(node)
+        while isinstance(scope.node, (ast.ClassDef, *COMPREHENSIONS)) and scope.parent is not None:
+            scope = scope.parent
+        return scope
 
     def key(self, name: str, node: ast.AST) -> Key | None:
         """The variable that a name means at a node; None: no scope of the file binds it."""
-        scope: Scope | None = self.owner.get(id(node), self.module)
+        scope: Scope | None = self._source.scopes.scopes.get(id(node), self._source.scopes.module)
         while scope is not None:
-            key = (id(scope), name)
-            if key in self.bindings and key not in self._globals:
+            scope = scope.elsewhere.get(name, scope)
+            key = (id(scope.node), name)
+            if key in self.bindings:
                 return key
-            scope = self.outer[id(scope)]
+            scope = scope.parent
         return None
+
+    def tests(self, binding: Binding) -> tuple[ast.AST, ...]:
+        """The conditions around a binding, within its function, and the `try` statements that it stands in."""
+        if id(binding.node) not in self._tests:
+            found: list[ast.AST] = []
+            node: ast.AST = binding.node
+            around = self._source.parent(node)
+            while around is not None and not isinstance(around, (Function, ast.Lambda, ast.ClassDef)):
+                if isinstance(around, (ast.If, ast.While)) and node is not around.test:
+                    found.append(around.test)
+                elif isinstance(around, ast.match_case):
+                    match = self._source.parent(around)
+                    found.append(match.subject if isinstance(match, ast.Match) else around)
+                elif isinstance(around, ast.Try | ast.TryStar):
+                    found.append(around)
+                node, around = around, self._source.parent(around)
+            self._tests[id(binding.node)] = tuple(found)
+        return self._tests[id(binding.node)]
 
     def of(self, name: str, node: ast.AST) -> list[Binding]:
         """The bindings of the variable that a name means at a node."""
@@ -104,7 +126,7 @@ class Scopes:
                 yield default
         skip = 1 if names[:1] in (["self"], ["cls"]) else 0
         called_as = function.name
-        parent = self.parents.get(id(function))
+        parent = self._source.parent(function)
         if function.name == "__init__" and isinstance(parent, ast.ClassDef):
             called_as = parent.name
         for call in self.calls.get(called_as, ()):
@@ -115,120 +137,74 @@ class Scopes:
 
     # --- building ---
 
-    def _bind(self, scope: Scope, name: str, binding: Binding) -> None:
-        key = (id(scope), name)
-        if key in self._globals:
-            key = (id(self.module), name)
-        self.bindings.setdefault(key, []).append(binding)
+    def _bind(self, name: str, at: ast.AST, binding: Binding) -> None:
+        scope = self.owner(at)
+        scope = scope.elsewhere.get(name, scope)
+        self.bindings.setdefault((id(scope.node), name), []).append(binding)
 
-    def _target(
-        self, target: ast.AST, value: ast.AST | None, whole: bool, scope: Scope, tests: tuple[ast.AST, ...]
-    ) -> None:
+    def _target(self, target: ast.AST, value: ast.AST | None, whole: bool) -> None:
         if isinstance(target, ast.Name):
-            self._bind(scope, target.id, Binding(value, whole, tests, target))
+            self._bind(target.id, target, Binding(value, whole, target))
         elif isinstance(target, ast.Attribute):
-            self.members.setdefault(target.attr, Members()).values.append(Binding(value, whole, tests, target))
+            self.members.setdefault(target.attr, Members()).values.append(Binding(value, whole, target))
         elif isinstance(target, (ast.Tuple, ast.List)):
             pairs = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) and whole
             for index, element in enumerate(target.elts):
                 if pairs and isinstance(value, (ast.Tuple, ast.List)):
-                    self._target(element, value.elts[index], True, scope, tests)
+                    self._target(element, value.elts[index], True)
                 else:
-                    self._target(element, value, False, scope, tests)
+                    self._target(element, value, False)
         elif isinstance(target, ast.Starred):
-            self._target(target.value, value, False, scope, tests)
+            self._target(target.value, value, False)
         elif isinstance(target, ast.Subscript) and value is not None:
-            self._target(target.value, value, False, scope, tests)  # table[key] = value
+            self._target(target.value, value, False)  # table[key] = value
 
-    def _visit(
-        self, nodes: Sequence[ast.AST], scope: Scope, parent: ast.AST | None, tests: tuple[ast.AST, ...]
-    ) -> None:
-        for node in nodes:
-            self.owner[id(node)] = scope
-            if parent is not None:
-                self.parents[id(node)] = parent
-            self._enter(node, scope, parent, tests)
-
-    def _enter(self, node: ast.AST, scope: Scope, parent: ast.AST | None, tests: tuple[ast.AST, ...]) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            self._function(node, scope, parent, tests)
+    def _enter(self, node: ast.AST) -> None:
+        """Enter what a node binds."""
+        if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
             return
-        if isinstance(node, ast.ClassDef):
-            self._bind(scope, node.name, Binding(node, True, tests, node))
-            for statement in node.body:
-                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                    member = Binding(statement.value, True, tests, statement)
-                    self.members.setdefault(statement.target.id, Members()).values.append(member)
-                elif isinstance(statement, ast.Assign):
-                    for target in statement.targets:
-                        if isinstance(target, ast.Name):
-                            member = Binding(statement.value, True, tests, statement)
-                            self.members.setdefault(target.id, Members()).values.append(member)
-        elif isinstance(node, ast.Global):
-            self._globals |= {(id(scope), name) for name in node.names}
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._target(target, node.value, True, scope, tests)
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
-            self._target(node.target, node.value, True, scope, tests)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-            self._target(node.target, node.iter, False, scope, tests)
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            self._target(node.optional_vars, node.context_expr, True, scope, tests)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            self._bind(scope, node.name, Binding(None, True, tests, node))
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                self._bind(scope, (alias.asname or alias.name).partition(".")[0], Binding(None, True, tests, node))
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            self._bind(scope, node.name, Binding(None, False, tests, node))
-        elif isinstance(node, ast.Call):
+        if isinstance(node, ast.Call):
             last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             self.calls.setdefault(last, []).append(node)
-        self._children(node, scope, tests)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._target(target, node.value, True)
+                self._field(target, node, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)):
+            self._target(node.target, node.value, True)
+            if isinstance(node, ast.AnnAssign):
+                self._field(node.target, node, node.value)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            self._target(node.target, node.iter, False)
+        elif isinstance(node, ast.withitem):
+            if node.optional_vars is not None:
+                self._target(node.optional_vars, node.context_expr, True)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            self._define(node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                self._bind((alias.asname or alias.name).partition(".")[0], node, Binding(None, True, node))
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            self._bind(node.name, node, Binding(None, False, node))
 
-    def _children(self, node: ast.AST, scope: Scope, tests: tuple[ast.AST, ...]) -> None:
-        if isinstance(node, (ast.If, ast.While)):
-            self._visit([node.test], scope, node, tests)
-            self._visit([*node.body, *node.orelse], scope, node, (*tests, node.test))
-        elif isinstance(node, ast.Match):
-            self._visit([node.subject], scope, node, tests)
-            self._visit(node.cases, scope, node, (*tests, node.subject))
-        elif isinstance(node, ast.Try | ast.TryStar):
-            self._visit(list(ast.iter_child_nodes(node)), scope, node, (*tests, node))
-        else:
-            self._visit(list(ast.iter_child_nodes(node)), scope, node, tests)
+    def _field(self, target: ast.AST, node: ast.AST, value: ast.AST | None) -> None:
+        """Enter what a class body assigns: it is read as an attribute."""
+        if isinstance(target, ast.Name) and isinstance(self._source.parent(node), ast.ClassDef):
+            self.members.setdefault(target.id, Members()).values.append(Binding(value, True, node))
 
-    def _function(
-        self,
-        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
-        scope: Scope,
-        parent: ast.AST | None,
-        tests: tuple[ast.AST, ...],
-    ) -> None:
-        self.outer[id(node)] = scope
-        if isinstance(node, Function):
-            if isinstance(parent, ast.ClassDef):
-                self.members.setdefault(node.name, Members()).methods.append(node)
-            else:
-                self._bind(scope, node.name, Binding(node, True, tests, node))
-            self._visit([*node.decorator_list], scope, node, tests)
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda) -> None:
+        if isinstance(node, Function) and isinstance(self._source.parent(node), ast.ClassDef):
+            self.members.setdefault(node.name, Members()).methods.append(node)
+        elif not isinstance(node, ast.Lambda):
+            self._bind(node.name, node, Binding(node, True, node))
+        if isinstance(node, ast.ClassDef):
+            return
         arguments = node.args
-        self._visit([*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)], scope, node, tests)
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
         for argument in every:
             if argument is not None:
-                self._bind(node, argument.arg, Binding(None, True, (), argument, parameter=True))
-        body = node.body if isinstance(node.body, list) else [node.body]
-        for statement in body:
-            for inner in _globals_of(statement):
-                self._globals |= {(id(node), name) for name in inner.names}
-        self._visit(body, node, node, ())
-
-
-def _globals_of(statement: ast.AST) -> Iterator[ast.Global]:
-    if isinstance(statement, ast.Global):
-        yield statement
+                binding = Binding(None, True, argument, parameter=True)
+                self.bindings.setdefault((id(node), argument.arg), []).append(binding)
 
 
 @lru_cache(maxsize=1)
