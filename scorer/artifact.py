@@ -1,20 +1,25 @@
 """Reading an artifact: the built submission (`train.py`, `launch-command.txt`, `manifest.json`, `train.py.map`).
 
 A bare `train.py` with a launch string is an artifact too; it then has no manifest, and its lines stand for themselves.
+What else the contest takes (kernels, an `inference.py`) is added by `with_others`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
-from pathlib import Path
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
+from scorer.contest import Profile
 from scorer.findings import Place
 
 MAP_VERSION = 1
 MANIFEST_VERSION = 1
+LAUNCH_FILE, MANIFEST_FILE, MAP_FILE = "launch-command.txt", "manifest.json", "train.py.map"
 
 
 class Site(Protocol):
@@ -30,7 +35,7 @@ class ArtifactError(ValueError):
 
 @dataclass(frozen=True)
 class Artifact:
-    """One submission: its file, its launch string, and where its lines come from."""
+    """One submission: its files, its launch string, and where its lines come from."""
 
     train_py: Path
     source: str
@@ -38,6 +43,9 @@ class Artifact:
     manifest: dict[str, Any] | None
     sha256: str  # of train.py's bytes
     places: tuple[Place | None, ...] | None  # recipe place of each line (index 0: line 1); None: no map
+    member: str | None = None  # name within the submission; None: the file that the launch string starts
+    others: tuple[Artifact, ...] = ()  # the submission's other files, by name; they have neither launch string nor map
+    modules: frozenset[str] = frozenset()  # what those make importable
 
     @classmethod
     def load(cls, directory: Path) -> Artifact:
@@ -48,12 +56,12 @@ class Artifact:
         """
         train_py = directory / "train.py"
         source, sha256 = _read_source(train_py)
-        launch_file = directory / "launch-command.txt"
-        manifest = _read_json(directory / "manifest.json", "manifest_version", MANIFEST_VERSION)
+        launch_file = directory / LAUNCH_FILE
+        manifest = _read_json(directory / MANIFEST_FILE, "manifest_version", MANIFEST_VERSION)
         launch_command = _read_text(launch_file).strip()
         if not launch_command:
             raise ArtifactError(f"{launch_file}: empty; expected the launch string on one line; build it again")
-        map_file = directory / "train.py.map"
+        map_file = directory / MAP_FILE
         places = _read_map(map_file)
         fits = len(places) == _line_count(source)
         if not fits and manifest.get("artifact_sha256") == sha256:
@@ -67,10 +75,34 @@ class Artifact:
         source, sha256 = _read_source(train_py)
         return cls(train_py, source, launch_text.strip(), None, sha256, None)
 
+    def with_others(self, profile: Profile, named: Iterable[Path] = ()) -> Artifact:
+        """The submission with its other files: all that lie in the builder's directory; beside a bare file, the ones
+        that the contest requires, and those that are `named`, each taken under its own name.
+
+        What is required and not there is a finding of the review. Raises ArtifactError for a file that the contest does
+        not take, and for one that would be imported instead of the kit or of a package.
+        """
+        directory = self.train_py.parent
+        found = {path.name: path for path in named}
+        if self.manifest is not None:
+            own = {self.train_py.name, LAUNCH_FILE, MANIFEST_FILE, MAP_FILE}
+            found |= {name: directory / name for name in _below(directory) if name not in own}
+        for file in profile.files.submission:
+            if file.required and file.name != profile.launch.script and (directory / file.name).is_file():
+                found.setdefault(file.name, directory / file.name)
+        for name, path in found.items():
+            _check_name(name, path, profile)
+        others = []
+        for name, path in sorted(found.items()):
+            source, sha256 = _read_source(path)
+            modules = {_module(other) for other in (*found, profile.launch.script) if other != name}
+            others.append(Artifact(path, source, "", None, sha256, None, name, (), frozenset(modules)))
+        return replace(self, others=tuple(others), modules=frozenset(map(_module, found)))
+
     def place(self, line: int) -> Place | None:
         """Where in the recipe a line of train.py comes from; None where the builder wrote the line itself."""
         if self.places is None:
-            return Place(file=self.train_py.name, line=line)
+            return Place(file=self.member or self.train_py.name, line=line)
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
     def place_of(self, site: Site | None) -> Place | None:
@@ -80,6 +112,27 @@ class Artifact:
         if site.file == self.train_py.name:
             return self.place(site.line)
         return Place(file=site.file, line=site.line)
+
+
+def _below(directory: Path) -> list[str]:
+    """Every file of a directory, by its relative path; what Python itself keeps there is left out."""
+    files = (path for path in directory.rglob("*") if path.is_file() or path.is_symlink())
+    return sorted(path.relative_to(directory).as_posix() for path in files if "__pycache__" not in path.parts)
+
+
+def _module(name: str) -> str:
+    """The top-level module that a file of a submission is, or is in."""
+    return PurePosixPath(name).parts[0].removesuffix(".py")
+
+
+def _check_name(name: str, path: Path, profile: Profile) -> None:
+    files = profile.files
+    if not files.allows(name) or name == profile.launch.script:
+        taken = ", ".join(file.name for file in files.submission)
+        raise ArtifactError(f"{path}: contest {profile.name} takes no file {name}, it takes {taken}; leave it out")
+    kit = profile.kit.file.removesuffix(".py")
+    if _module(name) in {kit, *profile.machine.packages, *sys.stdlib_module_names}:
+        raise ArtifactError(f"{path}: it would be imported in the place of {_module(name)}; give it another name")
 
 
 def _read_text(path: Path) -> str:

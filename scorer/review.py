@@ -59,6 +59,7 @@ SHAPES = [
 Check = Callable[[Source, Artifact, Profile], Iterator[Hit]]
 CHECKS: dict[str, Check] = {
     "size": checks.size,
+    "missing_files": checks.missing_files,
     "hooks": checks.hooks,
     "imports": checks.imports,
     "launch_flags": checks.launch_flags,
@@ -122,11 +123,11 @@ class Rule(BaseModel):
 
 
 def review(artifact: Artifact, profile: Profile) -> list[Finding]:
-    """Every finding of every rule that the profile has not switched off, by line, then by code."""
+    """Every finding of every rule that the profile has not switched off, by file, then by line, then by code."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
     try:
-        return _review(artifact, profile)
+        return [found for file in (artifact, *artifact.others) for found in _review(file, profile)]
     except RecursionError:
         message = "an expression is nested too deeply to be read"
         return [finding(SYNTAX, message, place=artifact.place(1), artifact_line=1)]
@@ -153,13 +154,16 @@ def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
                     rule.message.format_map(hit.words),
                     severity=Severity(setting),
                     place=artifact.place(hit.line),
-                    artifact_line=hit.line,
-                    artifact_column=hit.column,
-                    artifact_end=hit.end,
+                    **({} if artifact.member else _at(hit)),
                     evidence={"text": source.lines[hit.line - 1].strip()},
                 )
             )
     return sorted(found, key=lambda f: (f.artifact_line or 0, f.artifact_column or 0, f.code, f.message))
+
+
+def _at(hit: Hit) -> dict[str, Any]:
+    """Where a hit is in train.py."""
+    return {"artifact_line": hit.line, "artifact_column": hit.column, "artifact_end": hit.end}
 
 
 def _read_rules() -> tuple[Rule, ...]:

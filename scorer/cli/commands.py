@@ -56,6 +56,14 @@ Kit = Annotated[
 KitHash = Annotated[str | None, typer.Option("--kit-sha256", help="SHA-256 that the kit's prepare.py must have.")]
 Launch = Annotated[str, typer.Option("--launch", help="The launch string, exactly as it would be uploaded.")]
 ArtifactDir = Annotated[Path, typer.Option("--artifact", help="Directory that `builder produce` wrote.")]
+Files = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--file",
+        help="Another file of the submission (a kernel); may be repeated. What the contest requires "
+        "is taken from beside the first.",
+    ),
+]
 LocalLaunch = Annotated[str, typer.Option("--local", help="How the author runs the recipe: NAME=VALUE... torchrun ...")]
 LocalRoot = Annotated[Path, typer.Option("--local-root", help="Directory that the recipe is imported from.")]
 LocalEnvironment = Annotated[
@@ -104,7 +112,7 @@ def parity(
         --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
     """
     profile = strict(_profile(contest)) if strictly else _profile(contest)
-    submission = Artifact.load(artifact)
+    submission = Artifact.load(artifact).with_others(profile)
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
     root, environment = _directory(local_root), _assignments(local_env or [])
     caches = "cold" if cold else "warm"
@@ -123,6 +131,7 @@ def rehearse(
     train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
     launch: Launch,
     out: OutDir,
+    file: Files = None,
     contest: Contest = "embedded",
     kit: Kit = None,
     kit_sha256: KitHash = None,
@@ -135,7 +144,7 @@ def rehearse(
         --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
     """
     profile = _profile(contest)
-    submission = _submission(train_py, launch)
+    submission = _submission(train_py, launch, profile, file)
     plan = parse(launch, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.rehearse(bench, submission, plan)
@@ -152,6 +161,7 @@ def score(
     train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
     checkpoint: Annotated[Path, typer.Option("--checkpoint", help="The checkpoint that the submission saved.")],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the receipt (JSON) to this file.")] = None,
+    file: Files = None,
     contest: Contest = "embedded",
     kit: Kit = None,
     kit_sha256: KitHash = None,
@@ -163,7 +173,7 @@ def score(
         scorer score train.py --checkpoint out/final.pt -o score.json
     """
     profile = _profile(contest)
-    submission = _submission(train_py, "")
+    submission = _submission(train_py, "", profile, file)
     _file(checkpoint, "the checkpoint that the submission saved, such as out/final.pt")
     with guard(), Progress(Console(stderr=True)) as progress:
         bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
@@ -226,7 +236,7 @@ def compare(
             raise InputError("--control: two files are run with a control of their own; leave it out")
         if launch is None:
             raise InputError("--launch is missing: give the launch string that both files are run with")
-        earlier, submission = _submission(first, launch), _submission(second, launch)
+        earlier, submission = (_submission(path, launch, profile) for path in (first, second))
         plan = parse(launch, profile.launch)
         with _bench(profile, kit, kit_sha256, out) as (bench, directory):
             caches = "cold" if cold else "warm"
@@ -244,7 +254,8 @@ def compare(
 @app.command()
 @command
 def check(
-    file: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
+    train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
+    file: Files = None,
     contest: Contest = "embedded",
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="How to print the findings.")
@@ -256,7 +267,8 @@ def check(
 
         scorer check train.py --format json
     """
-    findings = review(_submission(file, ""), _profile(contest))
+    profile = _profile(contest)
+    findings = review(_submission(train_py, "", profile, file), profile)
     if output_format is OutputFormat.JSON:
         print(json.dumps([found.model_dump(mode="json") for found in findings], indent=1, sort_keys=True))
     else:
@@ -356,7 +368,7 @@ def lane_artifact(
         scorer lane artifact --artifact build/embedded/artifact -o build/embedded/lane
     """
     profile = _profile(contest)
-    submission = Artifact.load(artifact)
+    submission = Artifact.load(artifact).with_others(profile)
     plan = parse(submission.launch_command, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, plan, "cold" if cold else "warm")
@@ -384,7 +396,7 @@ def lane_trusted(
         scorer lane trusted --artifact build/embedded/artifact --checkpoint out/final.pt -o build/embedded/trusted
     """
     profile = _profile(contest)
-    submission = Artifact.load(artifact)
+    submission = Artifact.load(artifact).with_others(profile)
     _file(checkpoint, "the checkpoint that the artifact lane left")
     local = receipt_files.read(local_receipt) if local_receipt else None
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -431,12 +443,12 @@ def _kit(profile: Profile, kit: Path | None, kit_sha256: str | None) -> KitPaths
     return ensure_kit(profile, kit, kit_sha256)
 
 
-def _submission(path: Path, launch: str) -> Artifact:
+def _submission(path: Path, launch: str, profile: Profile, others: list[Path] | None = None) -> Artifact:
     """A train.py, or the builder's output: its directory, or its train.py with the map beside it."""
     built = path if path.is_dir() else path.parent
     if path.is_dir() or (path.name == "train.py" and (built / "train.py.map").is_file()):
-        return Artifact.load(built)
-    return Artifact.from_file(path, launch)
+        return Artifact.load(built).with_others(profile, others or [])
+    return Artifact.from_file(path, launch).with_others(profile, others or [])
 
 
 def _assignments(words: list[str]) -> dict[str, str]:

@@ -240,12 +240,15 @@ class _Run:
         if isinstance(source, Artifact):
             content = source.train_py.read_bytes()
             self.room.give(self.profile.launch.script, content)
+            for other in source.others:
+                self.room.give(str(other.member), other.train_py.read_bytes())
             manifest = source.train_py.parent / "manifest.json"
             with_manifest = source.manifest is not None and manifest.is_file()
             subject = Subject(
                 kind="file",
                 sha256=source.sha256,
                 manifest_sha256=sha256_file(manifest) if with_manifest else None,
+                others={str(other.member): other.sha256 for other in source.others},
             )
         else:
             subject = Subject(kind="recipe", sha256=sha256_tree(self._tree()))
@@ -402,9 +405,10 @@ class _Run:
         for line in left_processes:
             self._find(LEFT_PROCESS, f"still running: {line}")
         if isinstance(self.spec.source, Artifact):
-            script = self.room.work / self.profile.launch.script
-            if not script.is_file() or sha256_file(script) != self.spec.source.sha256:
-                self._find(CHANGED_ITSELF, f"{script.name} is not the file that was put into the room")
+            for given in (self.spec.source, *self.spec.source.others):
+                path = self.room.work / (given.member or self.profile.launch.script)
+                if not path.is_file() or sha256_file(path) != given.sha256:
+                    self._find(CHANGED_ITSELF, f"{path.name} is not the file that was put into the room")
 
     def _is_allowed(self, event: Event) -> bool:
         """Saves into the output directory, or into memory."""

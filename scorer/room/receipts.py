@@ -53,6 +53,7 @@ class Subject(Record):
     kind: str  # "recipe" (a source tree) or "file" (one train.py)
     sha256: str  # of the file, or of the tree (sorted relative paths and contents)
     manifest_sha256: str | None = None
+    others: dict[str, str] = Field(default_factory=dict)  # SHA-256 of the submission's other files, by name
 
 
 class Kit(Record):

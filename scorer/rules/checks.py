@@ -27,6 +27,15 @@ def size(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
         yield Hit(1, {"SIZE": f"{found:,}", "LIMIT": f"{limit:,}"})
 
 
+def missing_files(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """The files that the contest requires must be there."""
+    if artifact.member is None:
+        given = {profile.launch.script, *(other.member for other in artifact.others)}
+        for file in profile.files.submission:
+            if file.required and file.name not in given:
+                yield Hit(1, {"FILE": file.name})
+
+
 def changed_file(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """train.py must be the bytes that the manifest names."""
     stated = artifact.manifest.get("artifact_sha256") if artifact.manifest else artifact.sha256
@@ -43,7 +52,7 @@ def changed_launch(source: Source, artifact: Artifact, profile: Profile) -> Iter
 
 def hooks(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Every hook must be a function of the module, callable with the profile's parameters, by position and by name."""
-    for hook in profile.hooks:
+    for hook in profile.hooks_of(artifact.member or profile.launch.script):
         wanted = f"{hook.name}({', '.join(hook.parameters)})"
         function = source.top_level.get(hook.name)
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -66,7 +75,10 @@ def imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hi
     """Every import, wherever it stands, must name the standard library or a package of the scoring machine."""
     version = tuple(int(part) for part in profile.machine.python.split("."))
     gone = {name for since, names in REMOVED.items() if version >= since for name in names}
-    known = ((set(sys.stdlib_module_names) | set().union(*REMOVED.values())) - gone) | set(profile.machine.packages)
+    known = ((set(sys.stdlib_module_names) | set().union(*REMOVED.values())) - gone) | {
+        *profile.machine.packages,
+        *artifact.modules,
+    }
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and node.level:
             yield Hit(
@@ -116,12 +128,14 @@ def partial_chip(source: Source, artifact: Artifact, profile: Profile) -> Iterat
         assignments = [f"{name}={value}" for name, value in combination.environment.items()]
         return {*assignments, f"{rules.nproc_option}={combination.nproc_per_node}"} <= {*words}
 
-    if rules.full_chip and not any(map(used, rules.combinations)):
+    if artifact.launch_command and rules.full_chip and not any(map(used, rules.combinations)):
         yield Hit(1, {"LAUNCH": artifact.launch_command, "COMBINATIONS": " or ".join(profile.launch.full_chip)})
 
 
 def docstring(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """The file's docstring should state what a reviewer looks for."""
+    if artifact.member is not None:
+        return  # it is the script's
     text = (ast.get_docstring(source.tree) or "").lower()
     facts = profile.review.docstring_facts
     missing = [fact for fact, words in facts.items() if not any(word.lower() in text for word in words)]

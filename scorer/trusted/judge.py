@@ -174,13 +174,14 @@ class _Trial:
             return None
 
     def _environment(self, room: Room, cache_dir: Path) -> dict[str, str]:
+        beside = [room.work] if self.artifact.others else []  # the script's own directory, as when it was run
         threads = str(max(1, (os.cpu_count() or 2) // 2))  # two model processes run beside each other
         variables = {
             "NEURON_COMPETITION_R1_CACHE_DIR": str(cache_dir),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": threads,
         }
-        return room.environment(pythonpath=[*stand_ins(), self.kit.directory], variables=variables)
+        return room.environment(pythonpath=[*stand_ins(), self.kit.directory, *beside], variables=variables)
 
     def _start_kit(self, stack: contextlib.ExitStack) -> Streams:
         """The kit in processes of its own, one for each world size of the cross-check; the first reads the streams."""
@@ -229,7 +230,9 @@ class _Trial:
         return public
 
     def _give(self, room: Room) -> tuple[Path, Path]:
-        train_py = room.give("train.py", self.artifact.train_py.read_bytes())
+        for other in self.artifact.others:
+            room.give(str(other.member), other.train_py.read_bytes())
+        train_py = room.give(self.profile.launch.script, self.artifact.train_py.read_bytes())
         return train_py, room.give(self.profile.files.checkpoint, self.path.read_bytes())
 
     # --- Loading ---
@@ -421,7 +424,11 @@ class _Trial:
             problem_site=self._problem_site(),
             profile=self.profile.name,
             profile_version=self.profile.version,
-            subject=Subject(kind="file", sha256=self.artifact.sha256),
+            subject=Subject(
+                kind="file",
+                sha256=self.artifact.sha256,
+                others={str(other.member): other.sha256 for other in self.artifact.others},
+            ),
             kit=self.kit.record,
             launch=None,
             clock=None,

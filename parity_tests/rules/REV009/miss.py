@@ -1,0 +1,1 @@
+"""Alone, in a contest that asks for no other file."""
