@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
-from scorer.rules import checks, choices, environment, flow, modes, rescue
+from scorer.rules import checks, choices, environment, flow, imported, modes, rescue
 from scorer.rules.endings import always_raises
 from scorer.rules.source import Hit, Source, Span
 
@@ -70,8 +70,9 @@ CHECKS: dict[str, Check] = {
     "unused_imports": checks.unused_imports,
     "postponed_dataclass": checks.postponed_dataclass,
     "conflicting_compiler_settings": environment.conflicting_compiler_settings,
-    "main_guard": flow.main_guard,
-    "name_tests": flow.name_tests,
+    "main_guard": imported.main_guard,
+    "name_tests": imported.name_tests,
+    "runs_on_import": imported.runs_on_import,
     "environment_reads": environment.environment_reads,
     "stripped_reads": environment.stripped_reads,
     "environment_defaults": environment.environment_defaults,

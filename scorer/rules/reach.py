@@ -1,0 +1,95 @@
+"""Which functions run when: on import, under `__main__`, from a hook; and which of them train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import lru_cache
+
+from scorer.rules.scopes import scopes
+from scorer.rules.source import Function, Source
+
+SPEAKS_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def guards(source: Source) -> list[ast.If]:
+    """Every `if __name__ == "__main__":` at the top level."""
+    return [s for s in source.tree.body if isinstance(s, ast.If) and _is_guard(s.test)]
+
+
+def _is_guard(test: ast.expr) -> bool:
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = [test.left, *test.comparators]
+    names = [side.id for side in sides if isinstance(side, ast.Name)]
+    values = [side.value for side in sides if isinstance(side, ast.Constant)]
+    return names == ["__name__"] and values == ["__main__"]
+
+
+class Reach:
+    """The calls between a file's own functions, classes included, by the names that they are called by."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._known: dict[int, list[Function]] = {}
+        guarded = guards(source)
+        skipped = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+        self.at_import = [s for s in source.tree.body if s not in guarded and not isinstance(s, skipped)]
+
+    def evaluated(self, nodes: Iterable[ast.AST]) -> list[ast.AST]:
+        """What is evaluated when these statements run: not the bodies of functions that they define."""
+        found: list[ast.AST] = []
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            if isinstance(node, SPEAKS_LATER):
+                waiting.extend(getattr(node, "decorator_list", []))
+                continue
+            waiting.extend(ast.iter_child_nodes(node))
+        return found
+
+    def called_from(self, place: ast.AST) -> list[Function]:
+        """Every own function that is called from a statement or a function, and what these call."""
+        seen: dict[int, Function] = {}
+        waiting = self._called(place)
+        while waiting:
+            function = waiting.pop()
+            if id(function) not in seen:
+                seen[id(function)] = function
+                waiting.extend(self._called(function))
+        return list(seen.values())
+
+    def _called(self, place: ast.AST) -> list[Function]:
+        if id(place) not in self._known:
+            nodes = self._source.walk(place) if isinstance(place, Function) else self.evaluated([place])
+            calls = [node for node in nodes if isinstance(node, ast.Call)]
+            self._known[id(place)] = [f for call in calls for f in self._functions(call.func)]
+        return self._known[id(place)]
+
+    def _functions(self, callee: ast.AST) -> list[Function]:
+        """What a call may run: a function, a method, or a class's constructor."""
+        table = scopes(self._source)
+        own = table.function(callee)
+        if own is not None:
+            return [own]
+        made = table.class_of(callee) if isinstance(callee, ast.Name) else None
+        if made is not None:
+            names = ("__init__", "__post_init__", "forward", "__call__")
+            return [m for m in made.body if isinstance(m, Function) and m.name in names]
+        return []
+
+    def trains(self, place: ast.AST) -> bool:
+        """Whether a statement or function takes gradients, itself or through what it calls."""
+        bodies: list[ast.AST] = [place, *self.called_from(place)]
+        return any(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+            for body in bodies
+            for node in self._source.walk(body)
+        )
+
+
+@lru_cache(maxsize=1)
+def reach(source: Source) -> Reach:
+    """One table for all the checks of one file."""
+    return Reach(source)
