@@ -76,8 +76,8 @@ def with_recipe(
 def with_public(
     source: Source, profile: Profile, public: Evaluation, evaluations: Sequence[Evaluation]
 ) -> list[Finding]:
-    """The trusted score under the public settings against the organiser's command."""
-    ours = ways.trusted(evaluations, profile.evaluation.public)
+    """The trusted score under the public settings, on one rank, against the organiser's command."""
+    ours = ways.trusted(evaluations, ways.one_rank(profile))
     return [] if ours is None else _same(source, profile, SCR002, "the kit's eval-public", public, ours)
 
 

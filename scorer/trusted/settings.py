@@ -17,6 +17,7 @@ EVAL_PUBLIC = "kit, eval-public"
 KIT_EVALUATION = "kit, evaluate_bpb"
 OFFICIAL_SETTINGS = "trusted, official settings"
 PUBLIC_SETTINGS = "trusted, public settings"
+ONE_RANK_SETTINGS = "trusted, public settings on one rank"
 LOCAL_SETTINGS = "trusted, local settings"
 
 # The shard comes before the token count: a public split may be too small for the official one.
@@ -75,6 +76,11 @@ def same_settings(evaluations: Iterable[Evaluation], other: Evaluation) -> Evalu
     return next((one for one in ours if all(getattr(one, key) == getattr(other, key) for key in keys)), None)
 
 
+def one_rank(profile: Profile) -> EvaluationSettings:
+    """The public settings as the kit's command line measures: in one process, whatever the world size."""
+    return profile.evaluation.public.model_copy(update={"world_size": 1})
+
+
 def recipe_evaluations(local: Receipt) -> list[Evaluation]:
     """The measurements that the local lane printed of its own model: in memory, and of the checkpoint it saved.
 
@@ -126,6 +132,7 @@ def wanted(profile: Profile, local: EvaluationSettings | None) -> list[tuple[str
     named = [
         (OFFICIAL_SETTINGS, profile.evaluation.official),
         (PUBLIC_SETTINGS, profile.evaluation.public),
+        (ONE_RANK_SETTINGS, one_rank(profile)),
         (LOCAL_SETTINGS, start),
         *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.official)),
     ]

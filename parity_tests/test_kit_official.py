@@ -1,0 +1,154 @@
+"""Two kits that share nothing but the interface: checked, set up, asked for their own numbers, never changed."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from parity_tests import kits
+from parity_tests.trusted_samples import found_in, line_of
+from scorer.cli.commands import app
+from scorer.files import sha256_file
+from scorer.room import receipts
+from scorer.room.kit import KitPaths, ensure_kit
+from scorer.room.receipts import Outcome, Receipt
+from scorer.trusted.judge import score
+
+NAMES = ("early", "late")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def private_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBMISSION_PARITY_CACHE", str(cache))
+    monkeypatch.delenv("NEURON_COMPETITION_R1_CACHE_DIR", raising=False)
+
+
+def kit_of(name: str) -> KitPaths:
+    directory = kits.KITS / name
+    return ensure_kit(kits.profile(name), directory, sha256_file(directory / "prepare.py"))
+
+
+def judged(directory: Path, name: str, text: str | None = None, **changes: object) -> Receipt:
+    kit = kit_of(name)
+    artifact, checkpoint = kits.written(directory, name, text)
+    receipt = score(artifact, checkpoint, kits.profile(name, **changes), kit, None)
+    kit.check_unchanged()
+    return receipt
+
+
+def by_hand(name: str, kit: KitPaths, split: str, tokens: int, seq_len: int, world_size: int) -> tuple[float, int]:
+    """(nats, bytes) row by row in float64, from documents that were read and encoded without the kit's code."""
+    facts, model = kits.FACTS[name], kits.model(name)
+    documents = facts.documents(kit.cache_dir, split)
+    size = {"early": 6, "late": 8}[name]
+    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
+    nats, count = 0.0, 0
+    for rank in range(world_size):
+        stream: list[tuple[int, int]] = []  # token, bytes
+        for document in (text for group in groups[rank::world_size] for text in group):
+            stream += [(facts.bos, 0), *encoded(name, document)]
+        stream = stream[: math.ceil(tokens / world_size) + 1]
+        for first in range(0, len(stream) - 1, seq_len):
+            row = stream[first : first + seq_len + 1]
+            with torch.no_grad():
+                logits = model(torch.tensor([[token for token, _ in row[:-1]]]))[0].double()
+            for position, (target, length) in enumerate(row[1:]):
+                if length:
+                    nats -= float(logits[position].log_softmax(0)[target])
+                    count += length
+    return nats, count
+
+
+def encoded(name: str, text: str) -> list[tuple[int, int]]:
+    """Tokens with their bytes, by another algorithm than the kit's."""
+    if name == "early":
+        pieces = "ka lo mi ra tu ne so vi ba du pe ly gra sta zom ten fil ox é ß".split()  # noqa: SIM905
+        table = {piece.encode(): 256 + number for number, piece in enumerate(pieces)}
+        data, found = text.encode(), []
+        while data:
+            piece = next((p for p in sorted(table, key=len, reverse=True) if data.startswith(p)), data[:1])
+            found.append((table.get(piece, piece[0]), len(piece)))
+            data = data[len(piece) :]
+        return found
+    words = (kits.KITS / "late/words.txt").read_text("utf-8").split()
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;:!?-'\"()0123456789\n"
+    order = list(dict.fromkeys([f" {word}" for word in words] + words + list(letters)))
+    found = []
+    while text:
+        long = next((p for p in sorted(order, key=len, reverse=True) if len(p) > 1 and text.startswith(p)), text[0])
+        if long in order:
+            found.append((256 + order.index(long), len(long.encode())))
+        else:
+            found += [(byte, 1) for byte in long.encode()]
+        text = text[len(long) :]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_whole_judge_works_with_either_kit(tmp_path: Path, name: str) -> None:
+    receipt = judged(tmp_path, name, evaluation__cross_check=["public", "official"])
+    assert [found["message"] for found in receipt.observed_findings] == []
+    assert receipt.outcome is Outcome.COMPLETE
+    measured = {one.name: one for one in receipt.evaluations}
+    for settings in ("public", "official"):
+        kit, ours = measured[f"kit, evaluate_bpb, {settings} settings"], measured[f"trusted, {settings} settings"]
+        nats, count = by_hand(name, kit_of(name), ours.split, ours.num_tokens, ours.seq_len, 1)
+        assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes)
+        assert ours.num_bytes == count
+        for one in (kit, ours):
+            assert math.isclose(float.fromhex(one.total_nats), nats, rel_tol=1e-6)
+            assert math.isclose(float.fromhex(one.val_bpb), nats / math.log(2) / count, rel_tol=1e-6)
+    assert measured["kit, eval-public"].num_bytes == measured["trusted, public settings"].num_bytes
+    assert [(check.name, check.passed) for check in receipt.kit_checks] == [("causality_check", True)]
+    assert set(receipt.kit.files) == set(kit_of(name).record.files) >= {"prepare.py"}
+    assert not list((kits.KITS / name).rglob("*.pyc"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kit_that_adds_up_over_ranks_is_run_on_as_many(tmp_path: Path, name: str) -> None:
+    receipt = judged(tmp_path, name, evaluation__public__world_size=2, evaluation__public__max_tokens=301)
+    measured = {one.name: one for one in receipt.evaluations}
+    kit, ours = measured["kit, evaluate_bpb, public settings"], measured["trusted, public settings"]
+    nats, count = by_hand(name, kit_of(name), "public_val", 301, 16, 2)
+    assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes) == (302, count)
+    assert math.isclose(float.fromhex(kit.total_nats), nats, rel_tol=1e-6)
+    assert [found["message"] for found in receipt.observed_findings] == []
+    by_command = measured["kit, eval-public"]  # one process: other tokens, which are measured, too
+    assert by_command.num_tokens == measured["trusted, public settings on one rank"].num_tokens == 301
+
+
+def test_what_the_kits_causality_check_says_is_compared_with_the_judges_own_test(tmp_path: Path) -> None:
+    text = kits.train_py("late").replace("        # before\n", "        x = torch.cat((x[:, 1:], x[:, -1:]), 1)\n")
+    found = found_in(judged(tmp_path, "late", text))
+    assert {"PUR010", "SCR013"} <= found.keys()
+    assert "SCR014" not in found
+    assert found["SCR013"].artifact_line == found["PUR010"].artifact_line == line_of(text, "def forward(self, x)")
+
+
+def test_a_kit_is_pinned_and_used_by_the_command_line(tmp_path: Path) -> None:
+    contest = kits.write_profile(kits.profile("early"), tmp_path / "contest.yaml")
+    kits.written(tmp_path, "early")
+    directory = tmp_path / "kit"
+    shutil.copytree(kits.KITS / "early", directory, ignore=shutil.ignore_patterns("__pycache__"))
+    digest = sha256_file(directory / "prepare.py")
+    words = ["score", str(tmp_path / "train.py"), "--checkpoint", str(tmp_path / "final.pt"), "--contest", str(contest)]
+    words += ["--kit", str(directory), "-o", str(tmp_path / "receipt.json"), "--kit-sha256"]
+    result = CliRunner().invoke(app, [*words, "0" * 64])
+    assert result.exit_code == 2
+    assert "--kit-sha256 expects 0000" in result.output
+    result = CliRunner().invoke(app, [*words, digest])
+    assert result.exit_code == 0, result.output
+    receipt = receipts.read(tmp_path / "receipt.json")
+    assert receipt.kit.prepare_sha256 == digest
+    assert not receipt.kit.stand_in
+    assert sorted(path.name for path in directory.iterdir()) == ["prepare.py"]
