@@ -130,8 +130,7 @@ def _check_name(name: str, path: Path, profile: Profile) -> None:
     if not files.allows(name) or name == profile.launch.script:
         taken = ", ".join(file.name for file in files.submission)
         raise ArtifactError(f"{path}: contest {profile.name} takes no file {name}, it takes {taken}; leave it out")
-    kit = profile.kit.file.removesuffix(".py")
-    if _module(name) in {kit, *profile.machine.packages, *sys.stdlib_module_names}:
+    if _module(name) in {profile.kit.module, *profile.machine.packages, *sys.stdlib_module_names}:
         raise ArtifactError(f"{path}: it would be imported in the place of {_module(name)}; give it another name")
 
 

@@ -51,9 +51,9 @@ app.add_typer(contest_app, name="contest")
 
 Contest = Annotated[str, typer.Option("--contest", help="Contest profile: a name, or a path to a YAML file.")]
 Kit = Annotated[
-    Path | None, typer.Option("--kit", help="Directory with the organiser's prepare.py [default: the contest's own].")
+    Path | None, typer.Option("--kit", help="Directory with the organiser's kit [default: the contest's own].")
 ]
-KitHash = Annotated[str | None, typer.Option("--kit-sha256", help="SHA-256 that the kit's prepare.py must have.")]
+KitHash = Annotated[str | None, typer.Option("--kit-sha256", help="SHA-256 that the kit's file must have.")]
 Launch = Annotated[str, typer.Option("--launch", help="The launch string, exactly as it would be uploaded.")]
 ArtifactDir = Annotated[Path, typer.Option("--artifact", help="Directory that `builder produce` wrote.")]
 Files = Annotated[
@@ -174,7 +174,7 @@ def score(
     """
     profile = _profile(contest)
     submission = _submission(train_py, "", profile, file)
-    _file(checkpoint, "the checkpoint that the submission saved, such as out/final.pt")
+    _file(checkpoint, f"the checkpoint that the submission saved, such as {profile.files.checkpoint}")
     with guard(), Progress(Console(stderr=True)) as progress:
         bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
         receipt = runs.score_checkpoint(bench, submission, checkpoint, None)

@@ -238,8 +238,9 @@ def _checkpoints(case: Case, local: Receipt, artifact: Receipt) -> Iterator[Find
 
 
 def _finding(case: Case, first: Difference, local: Receipt, artifact: Receipt) -> Finding:
+    kit = case.profile.kit.functions
     line = {
-        "batch_hashes": case.source.call("make_dataloader") or case.source.call("_document_batches"),
+        "batch_hashes": case.source.call(kit.dataloader) or case.source.call(kit.documents),
         "losses": case.source.call("backward"),
         "gradient_hashes": _parameter_line(case, first.item),
         "parameter_hashes": case.source.call("step"),

@@ -16,7 +16,7 @@ SCR004 = define(
     "SCR004",
     title="A part of the offset has no reason to exist",
     why="Saving, importing or another batch size must not change a score; other tokens or context may.",
-    remedy="Look at what the part names: the precision of the save, load_for_eval, dependence on the batch.",
+    remedy="Look at what the part names: the precision of the save, the hook that loads, dependence on the batch.",
 )
 SCR009 = define(
     "SCR009",
@@ -69,7 +69,7 @@ def check(case: Case, parts: Sequence[Offset]) -> list[Finding]:
     findings = []
     for part in parts:
         if part.name in (SAVED, "batch size") and abs(part.part_bpb) > allowed:
-            line = case.source.save() if part.name == SAVED else case.source.function("load_for_eval")
+            line = case.source.save() if part.name == SAVED else case.source.function(case.profile.evaluation.hook)
             message = f"{part.name}: {part.part_bpb:+.6f} bpb, allowed {allowed:g}"
             findings.append(finding(SCR004, message, lane="trusted", evidence={"part": part.name}, **case.at(line)))
     return [*findings, *_limits(case), *_fingerprints(case)]

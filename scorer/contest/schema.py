@@ -335,6 +335,11 @@ class KitRules(Section):
     model_files: list[Text]  # patterns: what a process that holds a submission's model may see of the kit's data
     stand_in: bool  # True: this contest's kit is scorer/standins/kit
 
+    @property
+    def module(self) -> str:
+        """The module that submissions import."""
+        return self.file.removesuffix(".py")
+
 
 class ReviewRules(Section):
     """What the static rules need to know of the contest."""

@@ -581,7 +581,7 @@ def _provenance(receipts: Mapping[Lane, Receipt], artifact: Artifact, profile: P
     any_receipt = next((receipts[lane] for lane in LANES if lane in receipts), None)
     if any_receipt:
         kit = any_receipt.kit
-        facts.append(("kit" + (" (stand-in)" if kit.stand_in else ""), f"prepare.py {kit.prepare_sha256}"))
+        facts.append(("kit SHA-256" + (" (stand-in)" if kit.stand_in else ""), kit.prepare_sha256))
         facts += [(f"kit, {name}", kit.data_sha256[name]) for name in sorted(kit.data_sha256)]
         facts.append(("scorer", any_receipt.scorer_version))
         if any_receipt.ranks:

@@ -6,15 +6,16 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from scorer.contest import Files
 from scorer.files import sha256_file
 from scorer.room.observer.hashing import signature, tensor_hash
 from scorer.room.receipts import Checkpoint
 
 
-def inspect(path: Path, told: str) -> Checkpoint:
+def inspect(path: Path, told: str, files: Files) -> Checkpoint:
     """Describe the checkpoint at `path`, which the receipt tells as `told`; only plain values and tensors are read.
 
-    Keys are those of `model_state`, or of the whole dict where it has none.
+    Keys are those of the contest's `state_part`, or of the whole dict where it has none.
     """
     import torch
 
@@ -27,9 +28,9 @@ def inspect(path: Path, told: str) -> Checkpoint:
         return Checkpoint(
             path=told, sha256=sha256, readable=False, problem=problem, tensors={}, tensor_hashes={}, meta={}
         )
-    state = content.get("model_state", content) if isinstance(content, dict) else {}
+    state = content.get(files.state_part, content) if isinstance(content, dict) else {}
     tensors = {str(key): value for key, value in state.items() if isinstance(value, torch.Tensor)}
-    meta = content.get("meta") if isinstance(content, dict) else None
+    meta = content.get(files.meta_part) if isinstance(content, dict) else None
     return Checkpoint(
         path=told,
         sha256=sha256,

@@ -265,6 +265,9 @@ class _Run:
             work=str(self.room.work),
             stand_ins=str(NEURON),
             kit=str(kit),
+            kit_module=self.profile.kit.module,
+            dataloader=self.profile.kit.functions.dataloader,
+            step_boundary=self.profile.kit.functions.step_boundary,
             seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
             window=lockstep.window_updates if is_virtual else 0,
             census_update=lockstep.census_update if is_virtual else None,
@@ -297,7 +300,7 @@ class _Run:
         program = list(plan.program)
         if not isinstance(self.spec.source, Artifact) and program[0] != "-m":
             program[0] = str(self.root / program[0])
-        return [*plan.launcher, f"--nproc_per_node={plan.nproc_per_node}", *program]
+        return [*plan.launcher, f"{plan.nproc_option}={plan.nproc_per_node}", *program]
 
     def _environment(self) -> dict[str, str]:
         observer = [OBSERVER / "path"] if self.spec.observe else []
@@ -374,7 +377,7 @@ class _Run:
             if path.is_file() and not path.is_symlink():
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(path, kept)
-                return checkpoint.inspect(kept, told), None
+                return checkpoint.inspect(kept, told, self.profile.files), None
         except OSError as error:
             kept.unlink(missing_ok=True)
             problem = f"the log and the checkpoint cannot be kept in {self.keep.name}: {error.strerror or error}"

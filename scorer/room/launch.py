@@ -18,6 +18,7 @@ from scorer.contest import LaunchRules
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./=,:+@%-]+")
+NPROC = "--nproc_per_node"  # as torchrun itself calls it
 _NPROC = re.compile(r"--nproc[-_]per[-_]node=?(.*)")
 
 
@@ -39,6 +40,7 @@ class LaunchPlan:
     launcher: list[str]  # without the process count: ["torchrun", "--standalone"]
     nproc_per_node: int
     program: list[str]
+    nproc_option: str = NPROC  # of the launcher: written before `=` and the process count
 
 
 def parse(text: str, rules: LaunchRules) -> LaunchPlan:
@@ -78,7 +80,7 @@ def parse(text: str, rules: LaunchRules) -> LaunchPlan:
     if len(program) > 1 and not rules.flags:
         words.advance()
         raise words.error("the end", f"{rules.script} takes no flags in this contest; build the values into the file")
-    return LaunchPlan(text.strip(), environment, list(rules.launcher), int(nproc), program)
+    return LaunchPlan(text.strip(), environment, list(rules.launcher), int(nproc), program, rules.nproc_option)
 
 
 def parse_local(text: str) -> LaunchPlan:

@@ -117,7 +117,7 @@ class _Trial:
                 self.source.save(),
             )
             raise SubmissionError(finding)
-        self.checkpoint = checkpoint_file.inspect(self.path, self.profile.files.checkpoint)
+        self.checkpoint = checkpoint_file.inspect(self.path, self.profile.files.checkpoint, self.profile.files)
         self.findings += checkpoints.check(self.path, self.checkpoint, self.source)
         local_settings = self._local_settings()
         self.wanted = ways.wanted(self.profile, local_settings)

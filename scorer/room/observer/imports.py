@@ -14,7 +14,6 @@ from .session import Session
 from .settings import Settings
 
 Hook = Callable[[Any, Session], None]
-HOOKS: dict[str, Hook] = {"torch": torch_hooks.install, "nki": kernels.install, "prepare": kit.install}
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -22,12 +21,14 @@ class Finder(importlib.abc.MetaPathFinder):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        kit_module = session.settings.kit_module
+        self._hooks: dict[str, Hook] = {"torch": torch_hooks.install, "nki": kernels.install, kit_module: kit.install}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Only the top-level modules that we hook; everything else is none of our business."""
-        hook = HOOKS.get(name)
+        hook = self._hooks.get(name)
         if hook is None or path is not None:
             return None
         for finder in sys.meta_path:

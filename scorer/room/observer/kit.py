@@ -10,8 +10,9 @@ from .session import Session
 
 
 def install(module: Any, session: Session) -> None:
-    """Wrap the loader and, where the kit has it, `record_step_boundary`."""
-    make_dataloader = getattr(module, "make_dataloader", None)
+    """Wrap the loader and, where the kit has it, the boundary of a step."""
+    names = session.settings
+    make_dataloader = getattr(module, names.dataloader, None)
     if make_dataloader is not None:
 
         @functools.wraps(make_dataloader)
@@ -20,9 +21,9 @@ def install(module: Any, session: Session) -> None:
                 session.batch(batch)
                 yield batch
 
-        module.make_dataloader = observed_loader
+        setattr(module, names.dataloader, observed_loader)
 
-    boundary = getattr(module, "record_step_boundary", None)
+    boundary = getattr(module, names.step_boundary, None)
     if boundary is not None:
 
         @functools.wraps(boundary)
@@ -31,4 +32,4 @@ def install(module: Any, session: Session) -> None:
             session.boundary()
             return result
 
-        module.record_step_boundary = observed_boundary
+        setattr(module, names.step_boundary, observed_boundary)

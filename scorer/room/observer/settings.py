@@ -21,7 +21,10 @@ class Settings:
     writable: list[str]  # directories that the program may write to
     work: str  # the working directory: written files are told relative to it
     stand_ins: str  # directory of the stand-in nki and torch_neuronx
-    kit: str  # directory of prepare.py
+    kit: str  # directory of the contest's kit
+    kit_module: str  # what programs import of it
+    dataloader: str  # its function that yields batches
+    step_boundary: str  # its function that is called after every step
     seconds_per_update: float | None
     window: int  # updates whose tensors are hashed
     census_update: int | None
