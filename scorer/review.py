@@ -34,7 +34,22 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
-from scorer.rules import checks, choices, environment, flow, imported, modes, rescue
+from scorer.rules import (
+    blobs,
+    checks,
+    choices,
+    data,
+    environment,
+    files,
+    flow,
+    imported,
+    modes,
+    objects,
+    pickles,
+    rescue,
+    saving,
+    surroundings,
+)
 from scorer.rules.endings import always_raises
 from scorer.rules.source import Hit, Source, Span
 
@@ -81,6 +96,27 @@ CHECKS: dict[str, Check] = {
     "late_environment": flow.late_environment,
     "training_branch": modes.training_branch,
     "gradient_branch": modes.gradient_branch,
+    "environment_elsewhere": environment.environment_elsewhere,
+    "validation_data": data.validation_data,
+    "scoring_functions": data.scoring_functions,
+    "shard_search": data.shard_search,
+    "untold_splits": data.untold_splits,
+    "shard_numbers": data.shard_numbers,
+    "foreign_data": data.foreign_data,
+    "outside_writes": files.outside_writes,
+    "descriptors": files.descriptors,
+    "unpickling": pickles.unpickling,
+    "saved_objects": saving.saved_objects,
+    "unsafe_saves": saving.unsafe_saves,
+    "checkpoint_parts": saving.checkpoint_parts,
+    "blobs": blobs.blobs,
+    "object_internals": objects.object_internals,
+    "changed_objects": objects.changed_objects,
+    "patched_methods": objects.patched_methods,
+    "operator_overrides": objects.operator_overrides,
+    "surroundings": surroundings.surroundings,
+    "unseeded": surroundings.unseeded,
+    "parallel_work": surroundings.parallel_work,
     "rescued_kernel": rescue.rescued_kernel,
     "other_implementation": rescue.other_implementation,
     "error_only_printed": rescue.error_only_printed,
@@ -193,16 +229,19 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
     if not any(spans.values()) and _needs_a_name(rule.match):
         return
     query: Any = {"rule": rule.match, "utils": named}
-    last = (-1, -1)
+    last = (-1, -1, -1)
     for node in source.root.find_all(query):
         span = _span(node)
-        if named and (span[2], span[3]) <= last:
+        if (span[2], span[3]) <= last[1:] and (named or span[0] == last[0]):
             continue  # inside of an expression that was reported
         if named and not _stands_for(node, named, spans):
             continue
         if rule.allow is not None and ALLOWANCES[rule.allow](node, source, profile):
             continue
-        last = (span[2], span[3])
+        if rule.match is not None and rule.match.keys() == {"matches"}:
+            node = _called(node)  # `exec` alone says less than `exec(text)`
+            span = _span(node)
+        last = (span[0], span[2], span[3])
         yield Hit(span[0] + 1, {"TEXT": node.text().splitlines()[0]}, span[1] + 1, (span[2] + 1, span[3] + 1))
 
 
@@ -221,6 +260,13 @@ def _standing_for(patterns: list[str], source: Source) -> list[ast.expr]:
 def _span(node: SgNode) -> Span:
     where = node.range()
     return where.start.line, where.start.column, where.end.line, where.end.column
+
+
+def _called(node: SgNode) -> SgNode:
+    """The call of a function, where it is called."""
+    parent = node.parent()
+    function = parent.field("function") if parent is not None and parent.kind() == "call" else None
+    return parent if parent is not None and function is not None and function.range() == node.range() else node
 
 
 def _stands_for(node: SgNode, named: Any, spans: dict[str, set[Span]]) -> bool:

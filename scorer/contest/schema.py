@@ -345,7 +345,12 @@ class ReviewRules(Section):
     """What the static rules need to know of the contest."""
 
     docstring_facts: dict[Text, Annotated[list[Text], Field(min_length=1)]]  # fact -> words of which one must be there
+    training_data: Annotated[list[Text], Field(min_length=1)]  # splits that a submission may read
     validation_data: list[Text]  # splits that a submission must not name
+    validation_files: list[Text]  # patterns of file names that hold validation data
+    data_endings: list[Text]  # of the names of files that hold data: ".parquet"
+    split_argument: dict[Identifier, Index]  # function of the kit -> place of the argument that names the split
+    training_shards: Count  # of a training split; numbers from 0
 
 
 class Fingerprint(Section):

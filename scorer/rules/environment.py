@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.paths import opened
 from scorer.rules.source import Hit, Source
 from scorer.rules.texts import HOLE
 from scorer.rules.tree import Function, Way
@@ -20,6 +22,12 @@ READERS = {
 }  # fmt: skip
 WRITERS = {"update", "__setitem__", "__delitem__", "clear"}  # methods that read nothing
 SETTERS = {"setdefault", "update", "__setitem__", "__ior__"}
+# Other ways to the same variables.
+ELSEWHERE = {
+    *("os.path.expandvars", "os.confstr", "dotenv.load_dotenv", "dotenv.dotenv_values", "decouple.config"),
+    *("environs.Env", "pydantic_settings.BaseSettings", "sysconfig.get_config_vars"),
+}
+PROCESS_FILE = re.compile(r"^/proc/[^/]+/(task/[^/]+/)?(environ|cmdline)\b")
 READ_BY = {"operator.getitem", "operator.contains"}
 ALL = "all variables"
 UNTOLD = "a variable whose name is computed"
@@ -71,6 +79,22 @@ def environment_defaults(source: Source, artifact: Artifact, profile: Profile) -
         matters = not setting.name or profile.environment.effect(setting.name) is not None
         if setting.weak and matters and profile.environment.owner(setting.name) is None:
             yield source.hit(setting.node)
+
+
+def environment_elsewhere(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Reads of the environment by expansion of strings, through /proc, or by a library of settings."""
+    for full in sorted(ELSEWHERE & source.named.keys()):
+        for mention in source.named[full]:
+            yield source.hit(_around(source, mention))
+    for node in source.nodes:
+        if isinstance(node, ast.Constant):
+            texts: tuple[str, ...] = (node.value,) if isinstance(node.value, str) else ()
+        elif isinstance(node, ast.Call):
+            texts = tuple(text for path, _ in opened(source, node) for text in source.texts(path))
+        else:
+            continue
+        if any(PROCESS_FILE.match(text) for text in texts):
+            yield source.hit(node)
 
 
 def owned_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

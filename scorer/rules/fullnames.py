@@ -198,7 +198,9 @@ def _canonical(full: str) -> str:
     """The one name of a thing that has several."""
     parts = full.split(".")
     for place in range(len(parts) - 1, 0, -1):
-        if parts[place] in _HELD and not (place == 1 and parts[0] in ("asyncio", "multiprocessing", "builtins")):
+        if parts[place] in _HELD and not (
+            place == 1 and parts[0] in ("asyncio", "multiprocessing", "builtins", "copyreg")
+        ):
             parts = parts[place:]
             break
     if parts[0] == "builtins" and len(parts) > 1 and parts[1] in ("__builtins__", "__dict__"):

@@ -9,12 +9,14 @@ import ast
 import base64
 import binascii
 import itertools
+import posixpath
 from collections.abc import Callable, Iterable
 
 from scorer.rules.calls import Calls
 from scorer.rules.tree import Tree, Way
 
 HOLE = "\x00"
+SCRIPT = "train.py"  # what `__file__` is, in the directory that the program runs in
 UNKNOWN = (HOLE,)
 _MOST = 16  # alternatives; more are not told apart
 _LONGEST = 4096  # characters
@@ -27,6 +29,7 @@ _SAME_PATH = {
     "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser", "builtins.str",
     "os.path.expandvars",
 }  # fmt: skip
+_HERE = {"os.getcwd", "pathlib.Path.cwd"}
 _SAME_METHODS = {"as_posix", "resolve", "absolute", "expanduser", "encode", "decode", "__str__", "__fspath__"}
 
 
@@ -73,6 +76,8 @@ class Texts:
             return self._call(node)
         if isinstance(node, ast.Subscript):
             return self._part(node)
+        if isinstance(node, ast.Attribute) and node.attr == "parent":
+            return [posixpath.dirname(text) or "." for text in self.texts(node.value) if HOLE not in text] or UNKNOWN
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             around = self._tree.class_around(self._tree.scope(node.value), node.value.id)
             values = self._tree.members.get((id(around), node.attr), []) if around is not None else []
@@ -100,7 +105,7 @@ class Texts:
     def _name(self, node: ast.Name) -> Iterable[str]:
         looked_up = self._tree.scope(node).look_up(node.id)
         if looked_up is None:
-            return UNKNOWN
+            return (SCRIPT,) if node.id == "__file__" else UNKNOWN
         found: list[str] = []
         for binding in looked_up[1]:
             if binding.way is Way.VALUE:
@@ -138,6 +143,10 @@ class Texts:
             return self._together(node.args, "/") if node.args else (".",)
         if full in _SAME_PATH and node.args:
             return self.texts(node.args[0])
+        if full == "os.path.dirname" and node.args:
+            return [posixpath.dirname(text) or "." for text in self.texts(node.args[0]) if HOLE not in text] or UNKNOWN
+        if full in _HERE:
+            return (".",)
         if full == "builtins.chr" and node.args and isinstance(node.args[0], ast.Constant):
             value = node.args[0].value
             return (chr(value),) if isinstance(value, int) and 0 <= value < 0x110000 else UNKNOWN
@@ -160,6 +169,10 @@ class Texts:
         name, base = method.attr, method.value
         if name in _SAME_METHODS:
             return self.texts(base)
+        if name in ("with_suffix", "with_name", "with_stem") and len(node.args) == 1:
+            return [
+                f"{posixpath.dirname(text) or '.'}/{HOLE}" if HOLE not in text else HOLE for text in self.texts(base)
+            ]
         if name == "joinpath":
             return self._together([base, *node.args], "/")
         if name == "join" and len(node.args) == 1:

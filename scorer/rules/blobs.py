@@ -1,0 +1,82 @@
+"""Checks of literals that carry data nobody can read: encoded text, binary strings, huge numbers."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.source import Hit, Source
+
+SHORTEST = 120  # characters; a hash or a key in hex is shorter
+BITS = 4.0  # of entropy a character: hex has 4, base64 6, English prose about 4.2 but with blanks
+DIGITS = 60  # of an integer; 2**128 has 39
+NUMBERS = re.compile(r"^[-+0-9eE.,;:xX_()\[\]\s]*$")
+ENCODED = re.compile(r"[A-Za-z0-9+/=_\-!#$%&()*<>?@^`{|}~.]{60,}")
+
+
+def blobs(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Long strings without words, long strings of bytes that are no text, and integers of very many digits."""
+    documentation = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
+    for node in source.nodes:
+        if not isinstance(node, ast.Constant) or id(node) in documentation:
+            continue
+        value = node.value
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**DIGITS:
+            yield _hit(source, node, f"{len(source.segment(node))}")
+        elif (isinstance(value, bytes) and len(value) >= SHORTEST and not _readable(value.decode("latin-1"))) or (
+            isinstance(value, str) and len(value) >= SHORTEST and not _readable(value)
+        ):
+            yield _hit(source, node, f"{len(value):,}")
+    yield from _in_pieces(source)
+
+
+def _in_pieces(source: Source) -> Iterator[Hit]:
+    """Lists and sums of many strings that are unreadable together, though each of them is short."""
+    done: set[int] = set()
+    for node in source.nodes:
+        if not isinstance(node, (ast.List, ast.Tuple, ast.BinOp)) or id(node) in done:
+            continue
+        inner = source.walk(node)
+        pieces = [n.value for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, (str, bytes))]
+        if len(pieces) < 4 or any(len(piece) >= SHORTEST for piece in pieces):
+            continue
+        done.update(map(id, inner))
+        texts = [piece if isinstance(piece, str) else piece.decode("latin-1") for piece in pieces]
+        if sum(map(len, texts)) / len(texts) >= 32 and not _readable("".join(texts)):
+            yield _hit(source, node, f"{sum(map(len, texts)):,}")
+
+
+def _hit(source: Source, node: ast.AST, size: str) -> Hit:
+    text = source.lines[node.lineno - 1].strip()  # type: ignore[attr-defined]
+    return source.hit(node, SIZE=size, TEXT=f"{text[:40]}..." if len(text) > 40 else text)
+
+
+def _readable(text: str) -> bool:
+    """Whether a long string is prose, code, a path, a table of numbers or a pattern that repeats itself."""
+    if NUMBERS.match(text):
+        return "x" in text or any(mark in text for mark in ",;. \n\t")
+    strange = sum(not (character.isprintable() or character in "\n\t\r") for character in text)
+    if strange > len(text) / 20:
+        return False
+    if "\ufffd" in text or sum(ord(character) > 0x2FFF for character in text) > len(text) / 2:
+        return _entropy(text) < 7  # other alphabets are text; a code of thousands of signs is none
+    runs = [run for run in ENCODED.findall(text) if _entropy(run) > BITS - 0.5 and not _is_words(run)]
+    return sum(map(len, runs)) < max(SHORTEST, len(text) / 3)
+
+
+def _is_words(run: str) -> bool:
+    """Whether a run without blanks is made of words: a path, an address, names with dots or lines between them."""
+    words = re.findall(r"[A-Za-z]+", run)
+    mixed = sum(1 for word in words if not (word.islower() or word.isupper() or word.istitle()))
+    return bool(words) and mixed <= len(words) / 4 and sum(map(len, words)) > len(run) * 0.6
+
+
+def _entropy(text: str) -> float:
+    """Bits a character."""
+    counts = Counter(text)
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in counts.values())

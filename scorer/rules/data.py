@@ -1,0 +1,230 @@
+"""Checks of which data a file reads: splits, shards, and the kit's scoring."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.paths import below, opened
+from scorer.rules.source import Hit, Source
+from scorer.rules.texts import HOLE
+
+# What lists the files of a directory.
+LISTINGS = {
+    *("os.listdir", "os.scandir", "os.walk", "os.fwalk", "glob.glob", "glob.iglob", "glob.glob0", "glob.glob1"),
+    *("glob.translate", "fnmatch.filter", "pyarrow.dataset.dataset", "pyarrow.parquet.ParquetDataset"),
+    *("pyarrow.fs.FileSelector", "pyarrow.dataset.FileSystemDataset"),
+}
+LISTING_METHODS = {"glob", "rglob", "iterdir"}
+# Methods and expressions that put a string together.
+BUILDING = {"join", "format", "replace", "lower", "decode"}
+BUILT = (ast.BinOp, ast.JoinedStr, ast.Call, ast.Subscript, ast.IfExp)
+
+
+def validation_data(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Strings, however they are put together, that name a validation split or a file of validation data."""
+    splits = set(profile.review.validation_data)
+    patterns = profile.review.validation_files
+    documentation = _documentation(source)
+    done: set[int] = set()
+    for node in source.nodes:
+        if id(node) in done or id(node) in documentation:
+            continue
+        if isinstance(node, ast.Constant):
+            if not isinstance(node.value, (str, bytes)):
+                continue
+        elif not isinstance(node, BUILT) or not _mentions_text(source, node):
+            continue
+        found = [text for text in source.texts(node) if text in splits or _is_file(text, patterns)]
+        if found and not _refused(source, node):
+            done.update(id(inner) for inner in source.walk(node))
+            yield source.hit(node)
+
+
+def _documentation(source: Source) -> set[int]:
+    """Strings that are statements: docstrings and comments."""
+    return {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
+
+
+def _mentions_text(source: Source, node: ast.AST) -> bool:
+    """Whether a string stands in an expression that is no plain call of something else."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in BUILDING:
+            return True
+        return source.resolve(node.func) in ("base64.b64decode", "os.path.join", "pathlib.Path")
+    return True
+
+
+def _is_file(text: str, patterns: list[str]) -> bool:
+    if len(text) > 300 or "\n" in text:
+        return False
+    name = posixpath.basename(text.replace(HOLE, "?"))
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _refused(source: Source, node: ast.AST) -> bool:
+    """The string stands only in the condition of an `if` that does nothing but raise when a value equals it."""
+    test = source.parent(node)
+    if isinstance(test, (ast.Tuple, ast.List, ast.Set)):
+        test = source.parent(test)
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.In))):
+        return False
+    around = source.parent(test)
+    return (
+        isinstance(around, ast.If)
+        and around.test is test
+        and len(around.body) == 1
+        and isinstance(around.body[0], ast.Raise)
+    )
+
+
+def _kit_call(source: Source, node: ast.AST, profile: Profile) -> str | None:
+    """The name of the kit's function that a call calls; None: it calls none."""
+    module = profile.kit.file.removesuffix(".py")
+    if not isinstance(node, ast.Call):
+        return None
+    full = source.resolve(node.func)
+    return full.removeprefix(f"{module}.") if full is not None and full.startswith(f"{module}.") else None
+
+
+def untold_splits(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Calls of the kit's data functions whose split is not, for certain, one of the training splits."""
+    for node in source.nodes:
+        name = _kit_call(source, node, profile)
+        place = profile.review.split_argument.get(name) if name else None
+        if place is None or not isinstance(node, ast.Call):
+            continue
+        split = next((keyword.value for keyword in node.keywords if keyword.arg == "split"), None)
+        spread = any(isinstance(argument, ast.Starred) for argument in node.args[: place + 1])
+        if split is None and len(node.args) > place and not spread:
+            split = node.args[place]
+        if split is None and not spread and all(keyword.arg for keyword in node.keywords):
+            continue  # the kit's default
+        known = source.exact(split) if split is not None else None
+        stated = {*profile.review.training_data, *profile.review.validation_data}  # the latter are REV043's
+        if known is None or not set(known) <= stated:
+            yield source.hit(node, FUNCTION=str(name))
+
+
+def shard_numbers(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Numbers in `shard_ids` that no training shard has."""
+    count = profile.review.training_shards
+    for node in source.nodes:
+        if not isinstance(node, ast.keyword) or node.arg != "shard_ids":
+            continue
+        if _kit_call(source, source.parent(node) or node, profile) is None:
+            continue
+        for number in _numbers(source, node.value):
+            if not 0 <= number < count:
+                yield source.hit(node.value, SHARD=str(number), COUNT=str(count))
+                break
+
+
+def _numbers(source: Source, node: ast.AST) -> list[int]:
+    """The numbers that a written-out list or a `range` holds; its last one is enough of a range."""
+    if isinstance(node, ast.Call) and source.resolve(node.func) in ("builtins.list", "builtins.tuple", "builtins.set"):
+        return _numbers(source, node.args[0]) if node.args else []
+    if isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.range":
+        bounds = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+        whole = [bound for bound in bounds if isinstance(bound, int)]
+        if len(whole) != len(node.args) or not whole:
+            return []
+        return [*range(*whole)][-1:]
+    found = [_integer(element) for element in source.elements(node) or ()]
+    return [number for number in found if number is not None]
+
+
+def _integer(node: ast.AST) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _integer(node.operand)
+        return None if inner is None else -inner
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
+
+
+def shard_search(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Lists of the files of a directory other than the output directory, and patterns for data files."""
+    output = profile.files.output_directory
+    seen = _documentation(source)
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and id(node) not in seen:
+            full = source.resolve(node.func)
+            base: ast.expr | None = None
+            if full in LISTINGS:
+                base = node.args[0] if node.args else None
+            elif isinstance(node.func, ast.Attribute) and node.func.attr in LISTING_METHODS and full is None:
+                base = node.func.value
+                if node.func.attr != "iterdir" and not node.args:
+                    continue
+            else:
+                continue
+            texts = source.texts(base)
+            if not all(below(text, output) for text in texts):
+                seen.update(id(inner) for inner in source.walk(node))
+                yield source.hit(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
+            pattern = "*" in node.value and node.value.endswith(tuple(profile.review.data_endings))
+            if pattern:
+                yield source.hit(node)
+
+
+def scoring_functions(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Uses of the kit's scoring functions, called or handed on."""
+    module = profile.kit.file.removesuffix(".py")
+    functions = profile.kit.functions
+    names = {f"{module}.{functions.evaluate}", f"{module}.{functions.causality}"}
+    for full, nodes in source.named.items():
+        if full in names:
+            for node in nodes:
+                parent = source.parent(node)
+                aliased = isinstance(parent, (ast.Assign, ast.NamedExpr)) and parent.value is node
+                if not aliased:
+                    yield source.hit(parent if isinstance(parent, ast.Call) and parent.func is node else node)
+
+
+def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Loads of pre-trained models and data sets, and of files that are neither the run's own nor the submission's."""
+    for node in source.nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        full = source.resolve(node.func) or ""
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        weights = any(
+            keyword.arg in ("pretrained", "weights") and _is_given(keyword.value) for keyword in node.keywords
+        ) and full.startswith(("torchvision.", "timm.", "torchaudio.", "torch.hub"))
+        if full.startswith(PRETRAINED) or method in PRETRAINED_METHODS or weights:
+            yield source.hit(node)
+            continue
+        for path, writes in opened(source, node):
+            if not writes and any(_is_foreign(text, profile) for text in source.texts(path)):
+                yield source.hit(node)
+
+
+PRETRAINED = (
+    *(
+        "torch.hub.",
+        "huggingface_hub.",
+        "torch.utils.model_zoo.",
+        "datasets.",
+        "gdown.",
+        "wget.",
+        "torchvision.datasets.",
+    ),
+    *("torchtext.", "tiktoken.", "sentence_transformers.", "open_clip.", "kagglehub.", "torchaudio.pipelines."),
+)
+PRETRAINED_METHODS = {"from_pretrained", "load_state_dict_from_url", "hf_hub_download", "snapshot_download"}
+
+
+def _is_given(node: ast.AST) -> bool:
+    return not (isinstance(node, ast.Constant) and node.value in (None, False))
+
+
+def _is_foreign(text: str, profile: Profile) -> bool:
+    """Whether a path, as far as it is known, is neither below the output directory nor a file of the submission."""
+    if not text or text[0] == HOLE or text.startswith(("/dev/", "/proc/", "/sys/")):
+        return False  # not known, or no data: those of /proc have rules of their own
+    name = posixpath.normpath(text)
+    return not below(text, profile.files.output_directory) and not profile.files.allows(name)

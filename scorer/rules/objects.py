@@ -1,0 +1,202 @@
+"""Checks of objects that are changed or looked into from outside of their own code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from scorer.artifact import Artifact
+from scorer.contest import Profile
+from scorer.rules.source import Hit, Source
+from scorer.rules.texts import HOLE
+
+INTERNALS = {
+    *("__globals__", "__closure__", "__code__", "__subclasses__", "__builtins__", "__defaults__", "__kwdefaults__"),
+    *(
+        "f_back",
+        "f_globals",
+        "f_locals",
+        "f_builtins",
+        "f_code",
+        "tb_frame",
+        "gi_frame",
+        "cr_frame",
+        "ag_frame",
+        "cell_contents",
+    ),
+    *("co_consts", "co_code", "co_names", "_getframe", "__loader__", "__spec__"),
+}
+BY_STRING = {
+    "builtins.getattr",
+    "builtins.setattr",
+    "builtins.hasattr",
+    "operator.attrgetter",
+    "inspect.getattr_static",
+}
+SETTERS = {
+    "builtins.object.__setattr__",
+    "builtins.type.__setattr__",
+    "builtins.object.__delattr__",
+    "builtins.super.__setattr__",
+}
+OVERRIDES = (
+    *("torch.utils._python_dispatch.*", "torch.overrides.*", "torch.library.impl_abstract", "torch._C._dispatch*"),
+    *(
+        "torch._C.DispatchKey*",
+        "torch._C._TensorBase",
+        "torch._C._disabled_torch_function_impl",
+        "torch.utils._device.*",
+    ),
+    *("torch.set_default_device", "torch.nn.modules.module.register_module_*", "torch.Tensor._make_subclass"),
+    *("torch.Tensor._make_wrapper_subclass", "torch.utils.rename_privateuse1_backend", "torch._register_device_module"),
+    *("torch.fx.wrap", "torch._custom_ops.*", "torch._C._set_*"),
+)
+HARMLESS = {"torch.overrides.is_tensor_like", "torch.overrides.has_torch_function", "torch.set_default_device"}
+REGISTERING = {
+    *("torch.library.impl", "torch.library.define", "torch.library.Library", "torch.library.register_kernel"),
+    *(
+        "torch.library.register_autograd",
+        "torch.library.register_fake",
+        "torch.library.custom_op",
+        "torch.library.triton_op",
+    ),
+    *("torch.library.register_torch_dispatch", "torch.library.register_vmap", "torch.library.register_autocast"),
+}
+FOREIGN = {
+    "aten",
+    "prim",
+    "prims",
+    "c10d",
+    "_c10d_functional",
+    "quantized",
+    "profiler",
+    "inductor",
+    "nki",
+    "neuron",
+    "_C",
+}
+METHODS = {"forward", "__call__", "step", "backward", "state_dict", "load_state_dict"}
+PROTOCOLS = {"__torch_function__", "__torch_dispatch__"}
+
+
+def object_internals(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Attributes that lead from a function, frame or class to what it never gave out."""
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in INTERNALS:
+            yield source.hit(node, NAME=node.attr)
+        elif isinstance(node, ast.Call):
+            named = node.args[1:2] if source.resolve(node.func) != "operator.attrgetter" else node.args
+            if source.resolve(node.func) in BY_STRING:
+                parts = {part for name in named for text in source.texts(name) for part in text.split(".")}
+                if found := sorted(parts & INTERNALS):
+                    yield source.hit(node, NAME=found[0])
+            elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+                texts = " ".join(source.texts(node.func.value))
+                if found := sorted(name for name in INTERNALS if f".{name}" in texts):
+                    yield source.hit(node, NAME=found[0])
+
+
+def patched_methods(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Methods of models, optimizers and of the file's own classes that are given anew from outside."""
+    for node in source.named.get("types.MethodType", ()):
+        if not _is_patch(source, source.parent(source.parent(node) or node)):
+            yield source.hit(node if not isinstance(source.parent(node), ast.Call) else source.parent(node))
+    for statement in source.nodes:
+        if _is_patch(source, statement):
+            yield source.hit(statement)
+
+
+def _is_patch(source: Source, node: ast.AST | None) -> bool:
+    """Whether a statement or call gives an object or class another method."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return any(isinstance(t, ast.Attribute) and _replaces(source, t.value, t.attr, node.value) for t in targets)
+    if isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.setattr" and len(node.args) == 3:
+        return any(_replaces(source, node.args[0], name, node.args[2]) for name in source.texts(node.args[1]))
+    return False
+
+
+def _replaces(source: Source, owner: ast.expr, name: str, value: ast.expr | None) -> bool:
+    if source.names(owner):
+        return False  # REV035 has those of other modules
+    if name in METHODS:
+        return True
+    looked_up = source.scopes.scope(owner).look_up(owner.id) if isinstance(owner, ast.Name) else None
+    classes = [binding.node for binding in looked_up[1]] if looked_up else []
+    if not any(isinstance(definition, ast.ClassDef) for definition in classes) or value is None:
+        return False
+    return isinstance(value, ast.Lambda) or source.calls.definition(value) is not None
+
+
+def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """`x.__class__ = C`, `x.__dict__[...] = y`, `object.__setattr__(x, ...)` for an x that is not `self`."""
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in ("__class__", "__bases__", "__dict__", "__mro__"):
+            if isinstance(node.ctx, (ast.Store, ast.Del)) or (
+                node.attr == "__dict__" and not source.names(node) and _is_written(source, node)
+            ):
+                yield source.hit(source.parent(node) or node)
+        elif isinstance(node, ast.Call):
+            full = source.resolve(node.func)
+            if full in SETTERS and node.args and not _is_own(source, node.args[0]):
+                if not source.names(node.args[0]):  # those of modules are REV035's
+                    yield source.hit(node)
+            elif full == "builtins.setattr" and len(node.args) > 1 and "__class__" in source.texts(node.args[1]):
+                yield source.hit(node)
+            elif full == "builtins.vars" and node.args and not source.names(node) and _is_written(source, node):
+                yield source.hit(source.parent(node) or node)
+
+
+def _is_written(source: Source, dictionary: ast.expr) -> bool:
+    """Whether a dictionary of attributes is changed; that of `self` may be."""
+    owner = dictionary.value if isinstance(dictionary, ast.Attribute) else dictionary.args[0]  # type: ignore[attr-defined]
+    if _is_own(source, owner):
+        return False
+    parent = source.parent(dictionary)
+    if isinstance(parent, ast.Subscript) and parent.value is dictionary:
+        return isinstance(parent.ctx, (ast.Store, ast.Del))
+    if isinstance(parent, ast.AugAssign):
+        return parent.target is dictionary
+    if isinstance(parent, ast.Attribute) and parent.attr in ("update", "__setitem__", "setdefault", "clear", "pop"):
+        return isinstance(source.parent(parent), ast.Call)
+    return False
+
+
+def _is_own(source: Source, node: ast.AST) -> bool:
+    """Whether an expression is the first parameter of a method around it."""
+    return isinstance(node, ast.Name) and source.scopes.class_around(source.scopes.scope(node), node.id) is not None
+
+
+def operator_overrides(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Implementations for operators that are not the file's own, and tensors that answer for themselves."""
+    for full, nodes in source.named.items():
+        if full in HARMLESS:
+            continue
+        if any(fnmatchcase(full, pattern) for pattern in OVERRIDES):
+            for node in nodes:
+                if not isinstance(source.parent(node), ast.Attribute):
+                    yield source.hit(node)
+        elif full in REGISTERING:
+            for node in nodes:
+                call = source.parent(node)
+                if isinstance(call, ast.Call) and call.func is node and _is_foreign(source, call):
+                    yield source.hit(call)
+    for definition in source.nodes:
+        if isinstance(definition, ast.ClassDef):
+            bases = {name for base in definition.bases for name in source.names(base)}
+            if bases & {"torch.Tensor", "torch._C.TensorBase", "torch._C._TensorBase"}:
+                yield source.hit(definition)
+        elif isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) and definition.name in PROTOCOLS:
+            yield source.hit(definition)
+
+
+def _is_foreign(source: Source, call: ast.Call) -> bool:
+    """Whether an operator's name is not, for certain, in a namespace of the file's own."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    name = call.args[0] if call.args else given.get("qualname") or given.get("name") or given.get("ns")
+    if name is None or source.calls.definition(name) is not None:  # a decorated function, or one of the file's own
+        return False
+    if names := source.names(name):
+        return any(full.startswith("torch.ops.aten") for full in names)
+    return any(text.startswith(HOLE) or text.partition("::")[0] in FOREIGN for text in source.texts(name))
