@@ -29,6 +29,7 @@ _HELD = {
     *("os", "_os", "sys", "_sys", "builtins", "subprocess", "ctypes", "importlib", "pickle", "socket", "gc", "inspect"),
     "posix",
 }
+_HAVE_THEIR_OWN = {"asyncio", "multiprocessing", "builtins", "copyreg"}  # something else of such a name
 _BY_STRING = {
     "builtins.getattr",
     "inspect.getattr_static",
@@ -198,9 +199,7 @@ def _canonical(full: str) -> str:
     """The one name of a thing that has several."""
     parts = full.split(".")
     for place in range(len(parts) - 1, 0, -1):
-        if parts[place] in _HELD and not (
-            place == 1 and parts[0] in ("asyncio", "multiprocessing", "builtins", "copyreg")
-        ):
+        if parts[place] in _HELD and not (place == 1 and parts[0] in _HAVE_THEIR_OWN):
             parts = parts[place:]
             break
     if parts[0] == "builtins" and len(parts) > 1 and parts[1] in ("__builtins__", "__dict__"):
