@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
-from scorer.room.cleanroom import Room
+from scorer.room.cleanroom import PROTECTIONS, Room
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,6 +36,16 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def running(*words: str) -> list[int]:
+    """Processes of this command line."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.cmdline() == [*words] and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
 
 
 def test_nothing_of_the_scorers_environment_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,23 +76,24 @@ def test_the_exit_code_or_signal_of_the_command_comes_back() -> None:
         assert "no-such-command" in missing.problem
 
 
-def test_what_outlives_the_command_is_reported_and_killed() -> None:
+@pytest.mark.parametrize("without", [(), PROTECTIONS], ids=["protected", "unprotected"])
+def test_what_outlives_the_command_is_reported_and_killed(without: Sequence[str]) -> None:
     """A grandchild in a session of its own, with an empty environment, orphaned on purpose."""
-    code = """
+    seconds = f"{300 + os.getpid() / 1e6}"
+    code = f"""
 import os, subprocess
 if os.fork() == 0:
     os.setsid()
-    child = subprocess.Popen(["/bin/sleep", "300"], env={})
-    print(child.pid, flush=True)
+    subprocess.Popen(["/bin/sleep", "{seconds}"], env={{}})
     os._exit(0)
 os.wait()
 """
-    with Room() as room:
-        exit_code, output = run(room, code)
+    with Room(without=without) as room:
+        exit_code, _ = run(room, code)
         assert exit_code == 0
-        assert room.leftover_processes() == ["/bin/sleep 300"]
-        assert gone(int(output))
-    with Room() as room:
+        assert room.leftover_processes() == [f"/bin/sleep {seconds}"]
+        assert not running("/bin/sleep", seconds)
+    with Room(without=without) as room:
         assert run(room, "import subprocess; subprocess.run(['/bin/sleep', '0'])")[0] == 0
         assert room.leftover_processes() == []
 
@@ -208,7 +221,7 @@ print(socket.gethostbyname(socket.gethostname()))
         if process.network != "none":
             pytest.skip(process.network)
     assert output.split() == ["loopback", "unreachable", "127.0.0.1"]
-    with Room(isolate_network=False) as room:
+    with Room(without=["network"]) as room:
         process = room.popen([sys.executable, "-c", ""], room.environment())
         process.wait(30)
         assert process.network == "not isolated: not asked for"

@@ -15,6 +15,7 @@ import pytest
 from parity_tests.room_programs import line_of, program, run_artifact
 from parity_tests.room_programs import profile as short_profile
 from scorer.room import receipts
+from scorer.room.cleanroom import PROTECTIONS
 from scorer.room.receipts import Clock, Lane, Outcome, Receipt
 
 TWO_RANKS = program().replace(
@@ -173,13 +174,15 @@ if step == 0:
         socket.create_connection(("127.0.0.1", 9))
     except OSError:
         pass
-    os.chmod("train.py", 0o644)
-    open("train.py", "a").write("# edited")
+    try:
+        open("train.py", "a").write("# edited")
+    except OSError:
+        print("train.py is protected")
 """
     source = TWO_RANKS.replace("    pass\n", "".join(f"    {line}\n" for line in hook.splitlines()))
     seen = run_artifact(tmp_path, source, nproc=2)
     assert seen.outcome is Outcome.COMPLETE
-    assert sorted(codes(seen)) == ["RUN004", "RUN004", "RUN005", "RUN008", "RUN009", "RUN013"]
+    assert sorted(codes(seen)) == ["RUN004", "RUN004", "RUN005", "RUN008", "RUN009"]
     written = [found for found in seen.observed_findings if found["code"] == "RUN004"]
     assert {found["place"]["line"] for found in written} == {
         line_of(source, 'open("notes.txt"'),
@@ -187,6 +190,17 @@ if step == 0:
     }
     assert seen.left_files == ["work/notes.txt"]
     assert seen.left_processes == ["/bin/sleep 300", "/bin/sleep 300"]
+    assert seen.log_tail.count("train.py is protected") == 2
+
+
+def test_a_program_that_changes_its_own_file_is_found_where_nothing_protects_the_file(tmp_path: Path) -> None:
+    hook = 'if step == 0:
+    os.chmod("train.py", 0o644)
+    open("train.py", "a").write("# edited")'
+    seen = run_artifact(tmp_path, program(hook), without=PROTECTIONS)
+    assert seen.outcome is Outcome.COMPLETE
+    assert sorted(codes(seen)) == ["RUN004", "RUN013"]
+    assert set(seen.protections.values()) == {"not asked for"}
 
 
 def test_no_checkpoint_after_a_good_end_is_a_finding_and_a_stale_one_is_not_taken(tmp_path: Path) -> None:
@@ -215,7 +229,11 @@ def test_code_from_outside_the_room_is_found(tmp_path: Path, monkeypatch: pytest
     outside.mkdir()
     (outside / "recipe_of_mine.py").write_text("X = 1\n")
     hook = f"import sys\nif step == 0:\n    sys.path.append({str(outside)!r})\n    import recipe_of_mine"
-    assert codes(run_artifact(tmp_path / "run", program(hook))) == ["RUN010"]
+    seen = run_artifact(tmp_path / "run", program(hook))
+    if seen.protections["files"] is None:  # a room hides what lies outside
+        assert codes(seen) == ["RUN003"]
+        seen = run_artifact(tmp_path / "again", program(hook), without=PROTECTIONS)
+    assert codes(seen) == ["RUN010"]
 
 
 def test_a_rank_that_leaves_without_a_record_fails_the_lane(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def kit() -> KitPaths:
 
 def read(kit: KitPaths, *wanted: EvaluationSettings) -> dict[tuple[str, int, int], torch.Tensor]:
     """Streams as the reader gives them, by (split, rank, world size)."""
-    with Room(isolate_network=False) as room:
+    with Room(without=("network",)) as room:
         environment = room.environment(
             pythonpath=[kit.directory], variables={"NEURON_COMPETITION_R1_CACHE_DIR": str(kit.cache_dir)}
         )

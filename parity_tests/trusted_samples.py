@@ -220,7 +220,7 @@ class Workshop:
 
     def __init__(self, directory: Path, seconds: float = 60.0) -> None:
         self.directory = directory
-        self.room = Room(isolate_network=False)
+        self.room = Room(without=("network",))
         torch.save(trained(), self.room.work / "final.pt")
         self.train_py = self.room.work / "train.py"
         environment = self.room.environment(variables={"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"})

@@ -6,9 +6,14 @@
 
 A room is a directory of its own with `work` (the working directory), `home`, `tmp`, `caches` and `control` (the
 scorer's notes). Nothing is inherited from the scorer's environment. The command runs below a supervisor (`enter.py`)
-that cuts the network off where the kernel permits it and from which no descendant escapes. Leaving the `with` block
-kills everything and removes the directory, also after an exception; `guard()` extends that to SIGTERM, SIGHUP and
-SIGINT. Two rooms never share a directory, a process group or a network namespace.
+from which no descendant escapes, and which enters what protections the kernel permits (`supervisor/namespaces.py`): no
+network, its own processes only, a read-only file system without home directories, other rooms and the scorer's sources.
+What the environment and the command name (interpreter, kit, data) stays visible there. Which protections held, and why
+the others did not, is in `RoomProcess.protections`. Limits hold for each process or for the room as a whole
+(`supervisor/limits.py`). Leaving the `with` block kills everything and removes the directory, also after an exception;
+`guard()` extends that to SIGTERM, SIGHUP and SIGINT. Two rooms never share a directory, a process group or a namespace.
+
+It needs Linux, and no privileges: as root and as any other user it does the same.
 """
 
 from __future__ import annotations
@@ -19,32 +24,46 @@ import json
 import os
 import shutil
 import signal
+import site
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Any, Self
 
 import psutil
 
+from scorer.room.supervisor import kernel
+from scorer.room.supervisor.namespaces import NAMES as PROTECTIONS
+from scorer.room.supervisor.view import View
+
 ENTER = Path(__file__).parent / "enter.py"
+SOURCES = Path(__file__).resolve().parents[2]  # the project, or, where it is installed, the folder of all packages
 PREFIX = "submission-parity-"
 OWNER = "owner"  # a file in the room that its scorer holds locked
 ABANDONED_SECONDS = 60.0
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 STOP_SECONDS = 5.0  # the supervisor needs milliseconds; after this the scorer kills by itself
+REMOVE_SECONDS = 60.0
+MOST_FILES = 100_000
 
 # Generous: they stop an accident (a runaway log, a leak of descriptors), not a well-behaved large run.
 LIMITS = {
-    "RLIMIT_CORE": 0,
-    "RLIMIT_NOFILE": 65_536,
-    "RLIMIT_FSIZE": 256 << 30,
-    "RLIMIT_AS": 4 << 40,
+    "cpu_seconds": 7 * 24 * 3600,
+    "memory_bytes": 1 << 40,
+    "open_files": 65_536,
+    "processes": 4096,
+    "file_bytes": 256 << 30,
+    "disk_bytes": 1 << 40,
 }
+HOME_DIRECTORIES = ("/home", "/root")
+SYSTEM_DIRECTORIES = {"/", "/dev", "/etc", "/nix", "/opt", "/proc", "/sys", "/usr", "/var"}
+SHARED_DIRECTORIES = ("/tmp", "/var/tmp", "/run")  # of sockets, and of other programs' files
 
 _live: set[Room] = set()  # changed and copied in single steps: a signal handler reads it, so there is no lock
 
@@ -53,24 +72,59 @@ class StoppedError(RuntimeError):
     """The scorer was asked to stop while a room was in use."""
 
 
+class RoomError(RuntimeError):
+    """This machine cannot have a room; the message says what is needed."""
+
+
+@dataclass(frozen=True)
+class Exceeded:
+    """A limit of the room as a whole that was passed, which ended everything in it."""
+
+    limit: str  # a key of LIMITS
+    allowed: int
+    used: int
+    process: str  # command line of the process behind it, as far as can be told
+
+
 class Room:
     """One clean room. Use it as a context manager; `root` and everything below it is gone afterwards."""
 
-    def __init__(self, *, isolate_network: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        limits: Mapping[str, int] = LIMITS,
+        visible: Sequence[Path] = (),
+        hidden: Sequence[Path] = (),
+        without: Collection[str] = (),
+    ) -> None:
+        """`visible` are further paths that the commands need, `hidden` such as they must not see.
+
+        `without` names protections (of namespaces.NAMES) that are not asked for. Raises RoomError or OSError.
+        """
+        if not sys.platform.startswith("linux"):
+            raise RoomError(
+                f"a clean room needs Linux (/proc, prctl, signals of the kernel), and this is {sys.platform}; "
+                "run it in a Linux container or virtual machine"
+            )
         _remove_abandoned()
         self.root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         self._lock = os.open(self.root / OWNER, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self.work, self.home, self.tmp = self.root / "work", self.root / "home", self.root / "tmp"
         self.caches, self.control = self.root / "caches", self.root / "control"
-        for directory in (self.work, self.home, self.tmp, self.caches, self.control):
+        self.records = self.control / "records"  # what of `control` the commands may write
+        for directory in (self.work, self.home, self.tmp, self.caches, self.control, self.records):
             directory.mkdir()
-        self._isolate_network = isolate_network
+        self._limits = dict(limits)
+        self._visible, self._hidden = list(visible), list(hidden)
+        self._protections = [name for name in PROTECTIONS if name not in without]
+        self._shared_caches: set[Path] = set()
         self._processes: list[RoomProcess] = []
         self._given: set[Path] = set()
 
     def __enter__(self) -> Self:
         _live.add(self)
+        _close_to_debuggers()
         return self
 
     def __exit__(
@@ -99,6 +153,8 @@ class Room:
         `caches` names a directory of compile caches to use instead of the room's empty one.
         """
         cache = caches or self.caches
+        if caches is not None:
+            self._shared_caches.add(caches)
         return {
             "PATH": f"{Path(sys.executable).parent}:{SYSTEM_PATH}",
             "HOME": str(self.home),
@@ -128,7 +184,13 @@ class Room:
         Raises StoppedError when the scorer is already being stopped.
         """
         read_end, write_end = os.pipe()
-        settings = {"isolate": self._isolate_network, "limits": {name: _limit(name) for name in LIMITS}}
+        settings = {
+            "owner": os.getpid(),
+            "protections": self._protections,
+            "view": asdict(self._view(command, environment, cwd or self.work)),
+            "limits": self._limits,
+            "disk": [str(place) for place in self._own_places()],
+        }
         try:
             supervisor = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(ENTER), str(write_end), json.dumps(settings), *command],
@@ -152,21 +214,43 @@ class Room:
             raise StoppedError("the scorer was asked to stop")
         return process
 
+    def _own_places(self) -> list[Path]:
+        return [self.work, self.home, self.tmp, self.caches, self.records]
+
+    def _view(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> View:
+        """What the command sees: what it and its environment name, this interpreter, and the room."""
+        named = [word for value in environment.values() for word in value.split(":")]
+        named += [*command, str(cwd), sys.executable, *_interpreter(), *map(str, self._visible)]
+        visible = {word for word in named if word.startswith("/") and word != "/" and os.path.lexists(word)}
+        visible |= {str(target) for place in self._visible for target in _linked_from(place)}
+        sources = SOURCES if (SOURCES / "pyproject.toml").is_file() else SOURCES / "scorer"
+        hidden = [Path.home(), Path(tempfile.gettempdir()), sources, *self._hidden]
+        if str(Path.cwd()) not in SYSTEM_DIRECTORIES:
+            hidden.append(Path.cwd())  # where the author works
+        return View(
+            work=str(cwd),
+            writable=[str(place) for place in (*self._own_places(), *sorted(self._shared_caches))],
+            read_only=[str(path) for path in sorted(self._given)],
+            visible=[str(self.root), *sorted(visible)],
+            hidden=[*map(str, hidden), *HOME_DIRECTORIES, *SHARED_DIRECTORIES],
+            private={"/tmp": self._limits["memory_bytes"] // 4, "/dev/shm": self._limits["memory_bytes"] // 2},
+        )
+
     def leftover_files(self, *, allowed: Sequence[str] = ()) -> list[str]:
         """Files below `work`, `home` and `tmp` that were not given, relative to the room, sorted.
 
-        `allowed` names directories of `work` (e.g. "out") that the program may fill.
+        With them come those of the room's own /tmp and /dev/shm and its System V objects, as its commands left them.
+        `allowed` names directories of `work` (e.g. "out") that the program may fill. Of very many the first are told.
         """
         found = []
         permitted = [self.work / name for name in allowed]
         for base in (self.work, self.home, self.tmp):
-            for path in base.rglob("*"):
-                if path.is_dir() and not path.is_symlink():
-                    continue
+            for path in _files_below(base):
                 ours = path in self._given or "__pycache__" in path.parts
                 if not ours and not any(path.is_relative_to(place) for place in permitted):
                     found.append(path.relative_to(self.root).as_posix())
-        return sorted(found)
+        in_memory = (name for process in self._processes for name in process.left_in_memory)
+        return sorted([*found, *in_memory])
 
     def leftover_processes(self) -> list[str]:
         """Command lines of what outlived its command, in every command of this room so far, sorted."""
@@ -181,9 +265,12 @@ class Room:
         """End every process of the room: by its supervisor, and then whoever still carries the room's environment."""
         for process in self._processes:
             process.stop()
-        for stray in self._strays():
-            with contextlib.suppress(psutil.Error):
-                stray.kill()
+        deadline = time.monotonic() + STOP_SECONDS
+        while (strays := self._strays()) and time.monotonic() < deadline:
+            for stray in strays:
+                with contextlib.suppress(psutil.Error):
+                    stray.kill()
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Kill everything and remove the directory. Safe to call twice."""
@@ -191,16 +278,18 @@ class Room:
         for process in self._processes:
             process.close()
         for _ in range(3):  # a process that is just dying may still create a file
-            shutil.rmtree(self.root, ignore_errors=True)
+            _remove(self.root)
             if not self.root.exists():
                 break
             time.sleep(0.1)
         _live.discard(self)
-        if self.root.exists():
-            shutil.rmtree(self.root)
+        if not _live:
+            _open_to_debuggers()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+        if self.root.exists():
+            raise RoomError(f"{self.root}: cannot be removed; see which process still writes there, and remove it")
 
     def _strays(self) -> list[psutil.Process]:
         """Processes whose environment names this room's home: the marker that every process of the room inherits."""
@@ -208,7 +297,7 @@ class Room:
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
-                if process.environ().get("HOME") == marker:
+                if process.environ().get("HOME") == marker and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
         return found
 
@@ -224,14 +313,22 @@ class RoomProcess:
         self._exit: int | None = None
         self._ended_at: float | None = None
         self.stdin, self.stdout, self.stderr = supervisor.stdin, supervisor.stdout, supervisor.stderr
-        self.network = "not isolated: the room did not start"
+        self.protections: dict[str, str | None] = dict.fromkeys(PROTECTIONS, "the room did not start")
         self.left: list[str] = []
+        self.left_in_memory: list[str] = []
+        self.exceeded: Exceeded | None = None
         self.problem: str | None = None  # why the command could not be started
 
     @property
     def supervisor_pid(self) -> int:
         """The process above the command; everything that the command starts is below it."""
         return self._supervisor.pid
+
+    @property
+    def network(self) -> str:
+        """ "none" where the room was cut off from the network, else why it was not."""
+        reason = self.protections["network"]
+        return "none" if reason is None else f"not isolated: {reason}"
 
     @property
     def ended_at(self) -> float | None:
@@ -270,7 +367,8 @@ class RoomProcess:
                 self._supervisor.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self._supervisor.kill()
-                self._supervisor.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):  # it waits in the kernel: nobody can end it
+                    self._supervisor.wait(STOP_SECONDS)
         self.poll()
 
     def close(self) -> None:
@@ -293,18 +391,23 @@ class RoomProcess:
                 return
             *lines, self._pending = (self._pending + chunk).split(b"\n")
             for line in lines:
-                self._note(line.decode(errors="replace"))
+                self._note(line)
 
-    def _note(self, line: str) -> None:
-        word, _, rest = line.partition(" ")
-        if word == "network":
-            self.network = rest
-        elif word == "failed":
-            self.problem = rest
-        elif word == "exit":
-            self._exit, self._ended_at = int(rest), time.monotonic()
-        elif word == "left":
-            self.left.append(rest.partition(" ")[2])
+    def _note(self, line: bytes) -> None:
+        fields = json.loads(line)
+        match fields.pop("fact"):
+            case "protections":
+                self.protections = fields["reasons"]
+            case "failed":
+                self.problem = fields["reason"]
+            case "exit":
+                self._exit, self._ended_at = fields["code"], time.monotonic()
+            case "exceeded":
+                self.exceeded, self._ended_at = Exceeded(**fields), time.monotonic()
+            case "left":
+                self.left.append(fields["command"])
+            case "left in memory":
+                self.left_in_memory.append(fields["name"])
 
 
 def _remove_abandoned() -> None:
@@ -321,14 +424,52 @@ def _remove_abandoned() -> None:
                 os.close(lock)
 
 
-def _limit(name: str) -> list[int]:
-    """Soft and hard value of one limit: ours, or the scorer's own hard limit where that is lower."""
-    import resource
+def _interpreter() -> list[str]:
+    """Where this Python and its packages lie."""
+    return [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *site.getsitepackages()]
 
-    hard = resource.getrlimit(getattr(resource, name))[1]
-    wanted = LIMITS[name]
-    value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    return [value, value]
+
+def _linked_from(place: Path) -> list[Path]:
+    """What the symbolic links below a directory lead to: a data set may be made of links."""
+    return [path.resolve() for path in _files_below(place) if path.is_symlink()] if place.is_dir() else []
+
+
+def _files_below(base: Path) -> Iterator[Path]:
+    """Everything below a directory but directories, as far as it can be named, MOST_FILES at most; no link followed."""
+    pending, count = [base], 0
+    while pending:
+        directory = pending.pop()
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > MOST_FILES:
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(Path(entry.path))
+                    else:
+                        yield Path(entry.path)
+        except OSError:  # a directory that is closed, or nested too deep to have a name, is itself left over
+            yield directory
+
+
+def _remove(root: Path) -> None:
+    """Remove a directory, whatever a program made of it: closed directories, or such as are nested without end."""
+    try:
+        shutil.rmtree(root)
+    except (OSError, RecursionError):
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                subprocess.run([*command, "--", str(root)], capture_output=True, check=False, timeout=REMOVE_SECONDS)
+
+
+def _close_to_debuggers() -> None:
+    """While rooms are in use, no process of the same user may look into this one or write into its memory."""
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+
+
+def _open_to_debuggers() -> None:
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
 _stopping = threading.Event()

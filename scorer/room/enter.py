@@ -1,189 +1,226 @@
-"""The first process inside a clean room: cuts the network off, starts one command, and outlives it.
+"""The first process inside a clean room: enters its protections, starts one command, watches it, and outlives it.
 
     python -I -S enter.py STATUS_FD SETTINGS COMMAND...
 
-It is run as a script, by its path, and uses the standard library only. SETTINGS is JSON: {"isolate": bool,
-"limits": {"RLIMIT_CORE": [soft, hard], ...}}. It becomes the subreaper of all that the command starts, so that
-no descendant escapes it by forking twice or by opening a session of its own. To STATUS_FD it writes one line per fact:
+It is run as a script, by its path, and uses the standard library only. SETTINGS is JSON, see `Settings`. To STATUS_FD
+it writes one JSON object a line, with a "fact":
 
-    network none | network not isolated: REASON     whether the room is cut off
-    failed REASON                                   the command could not be started
-    exit N                                          the command ended (negative: by that signal)
-    left PID COMMAND LINE                           a descendant that was still alive a moment after the command's end
+    protections   "reasons": each protection of namespaces.NAMES -> null where it holds, else why it does not
+    failed        "reason": the command could not be started
+    exit          "code": the command ended (negative: by that signal)
+    exceeded      "limit", "allowed", "used", "process": a limit of the whole room was passed, and everything killed
+    left          "pid", "command": a process that was still alive a moment after the command's end
+    left in memory   "name": a file in /tmp or /dev/shm, or a System V object, that is still there
 
-Then it kills what is left and ends. SIGTERM, or the death of the scorer, ends everything at once.
+Then it kills what is left and ends. SIGTERM, or the death of the scorer, ends everything at once. Where the kernel
+permits a process namespace there are two of it: the outer one waits for signals, the inner one is process 1 of the
+namespace; killing it kills all. Elsewhere there is one, the subreaper of all that the command starts.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import json
 import os
-import resource
 import signal
-import socket
-import struct
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-CLONE_NEWUTS = 0x04000000
-CLONE_NEWUSER = 0x10000000
-CLONE_NEWNET = 0x40000000
-SIOCGIFFLAGS = 0x8913
-SIOCSIFFLAGS = 0x8914
-IFF_UP = 0x1
+sys.path.append(str(Path(__file__).parents[2]))
+
+from scorer.room.supervisor import kernel, limits, namespaces, privileges, processes
+from scorer.room.supervisor.view import View, mount_proc
 
 GRACE_SECONDS = 0.5  # helpers such as multiprocessing's resource tracker end by themselves just after the program
 STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+KILL_SECONDS = 4.0  # what even SIGKILL does not end by then waits in the kernel
+MOST_LEFT = 100  # of each kind that are told
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the scorer asks for."""
+
+    owner: int  # process id of the scorer
+    protections: list[str]  # of namespaces.NAMES
+    view: View
+    limits: dict[str, int]  # cpu_seconds, memory_bytes, open_files, processes, file_bytes, disk_bytes
+    disk: list[str]  # directories whose size counts towards disk_bytes
 
 
 def main() -> None:
     """Read the arguments, enter the room and see the command through."""
-    status, settings, command = int(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
+    status, given, command = int(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:]
+    settings = Settings(**{**given, "view": View(**given["view"])})
     os.set_inheritable(status, False)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *STOP_SIGNALS})
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    say(status, f"network {cut_network(libc) if settings['isolate'] else 'not isolated: not asked for'}")
-    child = os.fork()
-    if child == 0:
-        become(status, settings["limits"], command)
-    hide_from_pipes(status)
-    watch(status, child)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != settings.owner:
+        return  # it died before it could be watched
+    reasons = namespaces.enter(settings.protections, settings.view)
+    tell(status, "protections", reasons=reasons)
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 0)  # a command of the same user may not look into this process
+    if reasons["processes"] is not None:
+        kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+        own = os.getpid()
+        Keeper(status, settings, reasons, lambda: processes.descendants(own)).keep(command)
+        return
+    alive, outer = os.pipe()
+    inner = os.fork()
+    if inner == 0:
+        os.close(outer)
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.read(alive, 1):  # nothing: the outer one is gone already
+            try:
+                mount_proc()
+                Keeper(status, settings, reasons, processes.all_others).keep(command)
+            except OSError as error:
+                tell(status, "failed", reason=f"the room broke: {error}")
+        os._exit(0)
+    os.write(outer, b"1")
+    hide_from_pipes(None)
+    while signal.sigwait({signal.SIGCHLD, *STOP_SIGNALS}) == signal.SIGCHLD:
+        if os.waitpid(inner, os.WNOHANG)[0]:
+            return
+    os.kill(inner, signal.SIGKILL)
+    os.waitpid(inner, 0)
 
 
-def say(status: int, line: str) -> None:
+def tell(status: int, fact: str, **fields: Any) -> None:
     """Report one fact; a scorer that is gone is no reason to stop cleaning up."""
     with contextlib.suppress(OSError):
-        os.write(status, line.replace("\n", " ").encode(errors="backslashreplace") + b"\n")
+        os.write(status, json.dumps({"fact": fact, **fields}).encode() + b"\n")
 
 
-def cut_network(libc: ctypes.CDLL) -> str:
-    """Leave the host's network for a namespace with loopback only; says "none" or why not.
-
-    A forked probe goes first: unshare cannot be taken back, and a room without loopback could not run the launcher.
-    """
-    probe = os.fork()
-    if probe == 0:
-        reason = unshare_network(libc)
-        os._exit(0 if reason is None else 1)
-    permitted = os.waitpid(probe, 0)[1] == 0
-    reason = unshare_network(libc) if permitted else "the kernel does not permit a network namespace with loopback"
-    return "none" if reason is None else f"not isolated: {reason}"
-
-
-def unshare_network(libc: ctypes.CDLL) -> str | None:
-    """Do it, or say why not.
-
-    The host name becomes "localhost", because the launcher's rendezvous resolves it and the host's own address is gone.
-    """
-    uid, gid = os.getuid(), os.getgid()
-    flags = CLONE_NEWNET | CLONE_NEWUTS | (0 if uid == 0 else CLONE_NEWUSER)
-    if libc.unshare(flags) != 0:
-        return f"unshare: {os.strerror(ctypes.get_errno())}"
-    try:
-        if uid != 0:
-            Path("/proc/self/setgroups").write_text("deny")
-            Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-            Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
-        socket.sethostname("localhost")
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-            request = struct.pack("16sh14x", b"lo", 0)
-            interface_flags = struct.unpack("16sh14x", fcntl.ioctl(control, SIOCGIFFLAGS, request))[1]
-            fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", interface_flags | IFF_UP))
-    except OSError as error:
-        return str(error)
-    return None
-
-
-def become(status: int, limits: dict[str, list[int]], command: list[str]) -> None:
-    """In the child: own session, limits, default signals, then the command itself. Never returns."""
-    try:
-        os.setsid()
-        for name, (soft, hard) in limits.items():
-            resource.setrlimit(getattr(resource, name), (soft, hard))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, *STOP_SIGNALS})
-        os.execvp(command[0], command)
-    except (OSError, ValueError) as error:
-        say(status, f"failed cannot start {command[0]}: {error}")
-        os._exit(127)
-
-
-def hide_from_pipes(status: int) -> None:
+def hide_from_pipes(kept: int | None) -> None:
     """Drop every inherited descriptor, so that a reader of the command's output sees its end when the command ends."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    os.closerange(3, status)
-    os.closerange(status + 1, 1 << 16)
+    end = 1 << 16
+    os.closerange(3, end if kept is None else kept)
+    os.closerange(end if kept is None else kept + 1, end)
 
 
-def watch(status: int, child: int) -> None:
-    """Reap until the command has ended, report it and what it left, and kill the rest."""
-    ended = False
-    while not ended:
-        arrived = signal.sigwait({signal.SIGCHLD, *STOP_SIGNALS})
-        if arrived in STOP_SIGNALS:
-            break
-        ended = reap(status, child)
-    deadline = time.monotonic() + GRACE_SECONDS
-    while ended and descendants(os.getpid()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-        reap(status, child)
-    for pid in descendants(os.getpid()) if ended else ():
-        say(status, f"left {pid} {command_line(pid)}")
-    while remaining := descendants(os.getpid()):
-        for pid in remaining:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-        ended = reap(status, child) or ended
+class Keeper:
+    """Starts the command, watches it, and clears up behind it. `members` lists the room's other processes."""
 
+    def __init__(
+        self, status: int, settings: Settings, reasons: namespaces.Reasons, members: Callable[[], list[int]]
+    ) -> None:
+        self.status, self.settings, self.members = status, settings, members
+        self.is_first = reasons["processes"] is None  # process 1 of its namespace
+        self.own_ipc = reasons["ipc"] is None and self.is_first
+        self.memory_places = sorted(settings.view.private) if reasons["files"] is None else []
+        self.child = 0
+        self.ended = False
 
-def reap(status: int, child: int) -> bool:
-    """Collect every child that has ended; True when the command was among them."""
-    found = False
-    while True:
+    def keep(self, command: list[str]) -> None:
+        """See one command through, to the end of everything that it started."""
+        self.child = os.fork()
+        if self.child == 0:
+            self.become(command)
+        hide_from_pipes(self.status)
+        self.watch()
+        if self.ended:
+            self.grace()
+            for pid in self.members()[:MOST_LEFT]:
+                tell(self.status, "left", pid=pid, command=processes.command_line(pid))
+        self.kill_all()
+        for name in [*self.left_in_memory()][:MOST_LEFT] if self.ended else []:
+            tell(self.status, "left in memory", name=name)
+
+    def become(self, command: list[str]) -> None:
+        """In the child: own session, limits, default signals, no privileges, then the command. Never returns."""
         try:
-            pid, state = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        if pid == child:
-            say(status, f"exit {os.waitstatus_to_exitcode(state)}")
-            found = True
+            os.setsid()
+            limits.apply(self.settings.limits)
+            privileges.give_up()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, *STOP_SIGNALS})
+            os.execvp(command[0], command)
+        except (OSError, ValueError) as error:
+            tell(self.status, "failed", reason=f"cannot start {command[0]}: {error}")
+            os._exit(127)
+
+    def watch(self) -> None:
+        """Reap until the command has ended, a limit is passed, or somebody outside says stop."""
+        watch = limits.Watch(self.settings.limits, self.members, self.settings.disk, self.memory_places)
+        due = time.monotonic() + watch.interval
+        while not self.ended:
+            arrived = signal.sigtimedwait({signal.SIGCHLD, *STOP_SIGNALS}, max(0.0, due - time.monotonic()))
+            if arrived is not None and arrived.si_signo == signal.SIGCHLD:
+                self.reap()
+            elif arrived is not None and not self.is_first:
+                return  # process 1 gets these from the room's own processes only, and does not heed them
+            if time.monotonic() >= due and not self.ended:  # by the clock: signals must not put it off
+                exceeded = watch.look()
+                if exceeded is not None:
+                    tell(self.status, "exceeded", **asdict(exceeded))
+                    return
+                due = time.monotonic() + watch.interval
+
+    def grace(self) -> None:
+        """Let helpers that are about to end do so."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        while self.members() and time.monotonic() < deadline:
+            time.sleep(0.02)
+            self.reap()
+
+    def kill_all(self) -> None:
+        """End every process of the room, however fast they multiply."""
+        deadline = time.monotonic() + KILL_SECONDS
+        while (remaining := self.members()) and time.monotonic() < deadline:
+            if self.is_first:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)  # all of the namespace but this one, in one step of the kernel's
+            else:
+                stop_each(remaining, signal.SIGSTOP)  # what is stopped starts no other: after some rounds all are
+                if not set(self.members()) - set(remaining):
+                    stop_each(remaining, signal.SIGKILL)
+            time.sleep(0.005)
+            self.reap()
+
+    def reap(self) -> None:
+        """Collect every child that has ended; the command's end is told."""
+        while True:
+            try:
+                pid, state = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.child:
+                tell(self.status, "exit", code=os.waitstatus_to_exitcode(state))
+                self.ended = True
+
+    def left_in_memory(self) -> list[str]:
+        """Names of what is left in the room's memory file systems and among its System V objects."""
+        found = []
+        for place in self.memory_places:
+            for directory, _, files in os.walk(place):
+                if not self.is_room(directory):
+                    found += [f"{directory}/{file}" for file in files]
+        if self.own_ipc:
+            for kind in ("shm", "sem", "msg"):
+                lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
+                found += [f"System V {kind} {line.split()[1]}" for line in lines]
+        return sorted(found)
+
+    def is_room(self, directory: str) -> bool:
+        """Whether a directory is one that the view put into a memory file system."""
+        shown = (*self.settings.view.visible, *self.settings.view.writable)
+        return any(directory == place or directory.startswith(f"{place}/") for place in shown)
 
 
-def descendants(ancestor: int) -> list[int]:
-    """Every live process below `ancestor`, nearest first."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            with contextlib.suppress(OSError):
-                after_name = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                children.setdefault(int(after_name[1]), []).append(int(entry.name))
-    found: list[int] = []
-    level = [ancestor]
-    while level:
-        level = [pid for parent in level for pid in children.get(parent, ())]
-        found += level
-    return found
-
-
-def command_line(pid: int) -> str:
-    """What a process was started as; its name when it hides that, "gone" when it has just ended."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        return words or Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-    except OSError:
-        return "gone"
+def stop_each(pids: list[int], number: int) -> None:
+    """Send a signal to each process that is still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
 
 
 if __name__ == "__main__":

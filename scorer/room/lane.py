@@ -148,6 +148,7 @@ class LaneSpec:
     stop_after_window: bool = False
     caches: str = "cold"  # or "warm": compile caches that outlive the room
     observe: bool = True
+    without: tuple[str, ...] = ()  # protections of the room that are not asked for
 
 
 def run_lane(
@@ -166,7 +167,8 @@ def run_lane(
     keep.mkdir(parents=True, exist_ok=True)
     for stale in (keep / profile.files.checkpoint, keep / LOG_NAME):
         stale.unlink(missing_ok=True)
-    with guard(), Room() as room:
+    visible = [OBSERVER, kit.directory, kit.cache_dir]
+    with guard(), Room(visible=visible, without=spec.without) as room:
         return _Run(spec, profile, kit, keep, room).receipt(progress)
 
 
@@ -175,8 +177,7 @@ class _Run:
 
     def __init__(self, spec: LaneSpec, profile: Profile, kit: KitPaths, keep: Path, room: Room) -> None:
         self.spec, self.profile, self.kit, self.keep, self.room = spec, profile, kit, keep, room
-        self.records = room.control / "records"
-        self.records.mkdir()
+        self.records = room.records
         self.output = room.work / profile.files.output_directory
         self.log = room.control / LOG_NAME
         self.root = room.work if isinstance(spec.source, Artifact) else spec.source.resolve()
@@ -220,6 +221,7 @@ class _Run:
             clock=self.spec.clock,
             caches=self.spec.caches,
             network="none" if process.network == "none" else "not isolated",
+            protections=process.protections,
             ranks=[journal.rank for journal in journals],
             time=self._split_time(launched, ended, journals),
             checkpoint=kept,

@@ -218,6 +218,7 @@ class Receipt(Record):
     clock: Clock | None
     caches: str  # "cold" or "warm"
     network: str  # "none" where the kernel let the room cut it off, else "not isolated"
+    protections: dict[str, str | None] = Field(default_factory=dict)  # of the room: None where it held, else why not
     ranks: list[Rank]
     time: TimeSplit | None
     checkpoint: Checkpoint | None

@@ -106,6 +106,7 @@ class _Trial:
         self.kit_checks: list[KitCheck] = []
         self.hello: dict[str, Any] = {}
         self.loaded: dict[str, Any] = {}
+        self.protections: dict[str, str | None] = {}
         self.network = "not isolated"
 
     def run(self, stack: contextlib.ExitStack) -> None:
@@ -152,7 +153,7 @@ class _Trial:
             if process.foreign_note is not None:
                 self.findings.append(conduct.unasked(self.source, process.foreign_note, "while it was scored"))
             self.findings += conduct.left(self.source, room.leftover_files(), process.left_processes, [*heard])
-            self.network = process.network
+            self.network, self.protections = process.network, process.protections
         self.say("comparing with the kit's eval-public")
         self._compare_public(public)
         if local_settings is not None and self.local is not None:
@@ -434,6 +435,7 @@ class _Trial:
             clock=None,
             caches="cold",
             network=self.network,
+            protections=self.protections,
             ranks=[self._rank()] if self.hello else [],
             time=None,
             checkpoint=self.checkpoint,

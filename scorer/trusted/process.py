@@ -240,6 +240,11 @@ class ModelProcess:
         """ "none" where the room was cut off from the network, else why it was not."""
         return self._process.network
 
+    @property
+    def protections(self) -> dict[str, str | None]:
+        """Which protections the room has: None where one holds, else why it does not."""
+        return self._process.protections
+
     def read_notes(self) -> None:
         """Take what the audit hook wrote so far."""
         data = b""
