@@ -194,9 +194,7 @@ if step == 0:
 
 
 def test_a_program_that_changes_its_own_file_is_found_where_nothing_protects_the_file(tmp_path: Path) -> None:
-    hook = 'if step == 0:
-    os.chmod("train.py", 0o644)
-    open("train.py", "a").write("# edited")'
+    hook = 'if step == 0: os.chmod("train.py", 0o644); open("train.py", "a").write("# edited")'
     seen = run_artifact(tmp_path, program(hook), without=PROTECTIONS)
     assert seen.outcome is Outcome.COMPLETE
     assert sorted(codes(seen)) == ["RUN004", "RUN013"]

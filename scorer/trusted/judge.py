@@ -196,7 +196,7 @@ class _Trial:
         length = max(self._purity_rows(), evaluation.official.batch_size) * evaluation.official.seq_len
         return Streams(
             self.kits[1],
-            room.control / "streams",
+            room.records / "streams",
             rules,
             [settings for _, settings in self.wanted],
             purity=(evaluation.public.split, length),

@@ -62,7 +62,7 @@ class KitProcess:
         settings = {
             "module": PurePosixPath(rules.file).stem,
             "functions": rules.functions.model_dump(),
-            "store": str(room.control / f"store-{world_size}"),
+            "store": str(room.records / f"store-{world_size}"),
             "ranks": ranks,
         }
         self._process: RoomProcess = room.popen(
