@@ -149,7 +149,7 @@ import sys, threading, time
 from scorer.room.cleanroom import Room, StoppedError, guard, stopping
 def lane():
     with Room() as room:
-        process = room.popen([sys.executable, "-c", "import os, time; os.setsid; time.sleep(300)"], room.environment())
+        process = room.popen([sys.executable, "-c", "import time; time.sleep(300)"], room.environment())
         print(f"{room.root} {process.supervisor_pid}\n", end="", flush=True)
         while process.poll() is None and not stopping():
             time.sleep(0.05)
@@ -173,9 +173,15 @@ def test_rooms_do_not_outlive_a_scorer_that_is_ended(tmp_path: Path, number: int
     )
     assert scorer.stdout is not None
     rooms = [scorer.stdout.readline().split() for _ in range(2)]
-    time.sleep(0.3)
-    pids = [int(pid) for _, pid in rooms]
-    pids += [child.pid for pid in pids for child in psutil.Process(pid).children(recursive=True)]
+    supervisors = [int(pid) for _, pid in rooms]
+    pids: list[int] = []
+    for _ in range(200):  # until the command runs in both
+        below = [psutil.Process(pid).children(recursive=True) for pid in supervisors]
+        pids = [*supervisors, *(child.pid for children in below for child in children)]
+        sleeping = running(sys.executable, "-c", "import time; time.sleep(300)")
+        if all(any(child.pid in sleeping for child in children) for children in below):
+            break
+        time.sleep(0.05)
     assert len(pids) >= 4
     scorer.send_signal(number)
     rest, _ = scorer.communicate(timeout=30)

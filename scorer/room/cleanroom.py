@@ -94,10 +94,10 @@ class Room:
         *,
         limits: Mapping[str, int] = LIMITS,
         visible: Sequence[Path] = (),
-        hidden: Sequence[Path] = (),
+        secret: Sequence[Path] = (),
         without: Collection[str] = (),
     ) -> None:
-        """`visible` are further paths that the commands need, `hidden` such as they must not see.
+        """`visible` are further paths that the commands need, `secret` directories that they must not see.
 
         `without` names protections (of namespaces.NAMES) that are not asked for. Raises RoomError or OSError.
         """
@@ -116,7 +116,7 @@ class Room:
         for directory in (self.work, self.home, self.tmp, self.caches, self.control, self.records):
             directory.mkdir()
         self._limits = dict(limits)
-        self._visible, self._hidden = list(visible), list(hidden)
+        self._visible, self._secret = list(visible), list(secret)
         self._protections = [name for name in PROTECTIONS if name not in without]
         self._shared_caches: set[Path] = set()
         self._processes: list[RoomProcess] = []
@@ -224,7 +224,7 @@ class Room:
         visible = {word for word in named if word.startswith("/") and word != "/" and os.path.lexists(word)}
         visible |= {str(target) for place in self._visible for target in _linked_from(place)}
         sources = SOURCES if (SOURCES / "pyproject.toml").is_file() else SOURCES / "scorer"
-        hidden = [Path.home(), Path(tempfile.gettempdir()), sources, *self._hidden]
+        hidden = [Path.home(), Path(tempfile.gettempdir()), sources]
         if str(Path.cwd()) not in SYSTEM_DIRECTORIES:
             hidden.append(Path.cwd())  # where the author works
         return View(
@@ -233,6 +233,7 @@ class Room:
             read_only=[str(path) for path in sorted(self._given)],
             visible=[str(self.root), *sorted(visible)],
             hidden=[*map(str, hidden), *HOME_DIRECTORIES, *SHARED_DIRECTORIES],
+            secret=[str(path) for path in self._secret],
             private={"/tmp": self._limits["memory_bytes"] // 4, "/dev/shm": self._limits["memory_bytes"] // 2},
         )
 

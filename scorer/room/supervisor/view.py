@@ -30,6 +30,7 @@ class View:
     read_only: list[str]  # files and directories inside `writable` that are not to be changed
     visible: list[str]
     hidden: list[str]
+    secret: list[str]  # hidden even where a part of it is visible
     private: dict[str, int]  # directories that become empty memory file systems -> their size in bytes
 
     def arrange(self) -> None:
@@ -57,6 +58,10 @@ class View:
         for mask in masks:
             if mask not in private:
                 kernel.set_read_only(mask, True, recursive=False)
+        for path in self.secret:
+            if Path(path).is_dir():
+                kernel.mount("tmpfs", os.path.realpath(path), "tmpfs", _PRIVATE, "size=4k,mode=755")
+                kernel.set_read_only(os.path.realpath(path), True, recursive=False)
         for path in sorted(writable):
             _rebind(path, read_only=False)
         for path in self.read_only:
