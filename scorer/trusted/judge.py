@@ -204,7 +204,8 @@ class _Trial:
 
     def _start_host(self, stack: contextlib.ExitStack) -> tuple[ModelProcess, Room]:
         """The model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
-        room = stack.enter_context(Room())
+        data, kit = self.kit.cache_dir, self.kit.directory
+        room = stack.enter_context(Room(secret=() if kit.is_relative_to(data) else [data]))
         given = room.root / "kit-data"
         given.mkdir()
         for path in self.kit.model_data(self.profile.kit.model_files):
