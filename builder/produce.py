@@ -281,6 +281,8 @@ def _facts(program: Program, knobs: dict[str, Knob], config_file: Path | None, c
         f"{budget.startup_allowance_seconds:g} s, to the end of update "
         f"{budget.startup_updates_excluded}.",
     ]
+    if profile.launch.full_chip and profile.launch.fills_chip(command):
+        paragraphs.append("Machine: the launch uses the full chip.")
     for hook in own_hooks(profile):
         for part in kept.parts:
             if isinstance(part.node, ast.FunctionDef) and part.node.name == hook.name and part.module is program.entry:

@@ -95,6 +95,34 @@ class LaunchRules(Section):
         """`full_chip`, read."""
         return [_combination(text) for text in self.full_chip]
 
+    def world_size(self, command: str) -> int | None:
+        """How many processes a launch string starts; None where it does not say."""
+        words = command.split()
+        for index, word in enumerate(words):
+            option, _, value = word.partition("=")
+            if option.replace("-", "_") == self.nproc_option.replace("-", "_"):
+                value = value or (words[index + 1] if index + 1 < len(words) else "")
+                return int(value) if value.isdecimal() else None
+        return None
+
+    def variables(self, command: str) -> dict[str, str]:
+        """The variables that a launch string sets."""
+        found: dict[str, str] = {}
+        for word in command.split():
+            name, equals, value = word.partition("=")
+            if not equals or name not in self.environment:
+                break
+            found[name] = value
+        return found
+
+    def fills_chip(self, command: str) -> bool:
+        """Whether a launch string is one of the combinations that use the whole chip, where the contest names any."""
+        set_here, count = self.variables(command), self.world_size(command)
+        return not self.full_chip or any(
+            combination.environment.items() <= set_here.items() and combination.nproc_per_node == count
+            for combination in self.combinations
+        )
+
     @field_validator("required_environment")
     @classmethod
     def _known_variables(cls, names: list[str], info: ValidationInfo) -> list[str]:
@@ -341,6 +369,9 @@ class KitRules(Section):
         return self.file.removesuffix(".py")
 
 
+BudgetField = Literal["train_seconds", "startup_allowance_seconds", "eval_timeout_seconds"]
+
+
 class ReviewRules(Section):
     """What the static rules need to know of the contest."""
 
@@ -351,6 +382,12 @@ class ReviewRules(Section):
     data_endings: list[Text]  # of the names of files that hold data: ".parquet"
     split_argument: dict[Identifier, Index]  # function of the kit -> place of the argument that names the split
     training_shards: Count  # of a training split; numbers from 0
+    rank_constants: list[Text]  # names of constants that mean the number of ranks
+    launch_constants: dict[Identifier, list[Text]]  # variable of the launch -> names of constants that mean its value
+    budget_constants: dict[BudgetField, list[Text]]  # field of `budget` -> names of constants that must not exceed it
+    reserve_constants: list[Text]  # names of constants that mean the seconds kept for the end of the run
+    core_variables: list[Identifier]  # variables that name the cores of the chip to use: "0-3"
+    grid_variable: Identifier | None  # variable of the launch: how many cores one rank has, for a kernel's grid
 
 
 class Fingerprint(Section):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from scorer.artifact import Artifact
-from scorer.contest import Combination, Profile
+from scorer.contest import Profile
 from scorer.rules.source import Hit, Source
 
 # Modules that left the standard library, by the version that lacks them first.
@@ -122,13 +122,7 @@ def launch_flags(source: Source, artifact: Artifact, profile: Profile) -> Iterat
 
 def partial_chip(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """The launch string must be one of the combinations that use the whole chip, where the contest names any."""
-    words, rules = artifact.launch_command.split(), profile.launch
-
-    def used(combination: Combination) -> bool:
-        assignments = [f"{name}={value}" for name, value in combination.environment.items()]
-        return {*assignments, f"{rules.nproc_option}={combination.nproc_per_node}"} <= {*words}
-
-    if artifact.launch_command and rules.full_chip and not any(map(used, rules.combinations)):
+    if artifact.launch_command and not profile.launch.fills_chip(artifact.launch_command):
         yield Hit(1, {"LAUNCH": artifact.launch_command, "COMBINATIONS": " or ".join(profile.launch.full_chip)})
 
 

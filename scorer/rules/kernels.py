@@ -67,6 +67,27 @@ class Kernels:
         """Whether an expression's value leads to a kernel when it is called."""
         return self._carries(node) > NO
 
+    def definition(self, callee: ast.AST) -> Function | None:
+        """The jitted function that a callee launches, through `wrap_nki` and the like."""
+        while isinstance(callee, (ast.Subscript, ast.Call)):
+            if isinstance(callee, ast.Call):
+                if not callee.args:
+                    return None
+                callee = callee.args[0]
+            else:
+                callee = callee.value
+        if isinstance(callee, ast.Name):
+            for binding in self._scopes.of(callee.id, callee):
+                if isinstance(binding.node, Function):
+                    return binding.node if binding.node in self.jitted else None
+                if binding.value is not None and binding.whole and binding.value is not callee:
+                    return self.definition(binding.value)
+        return None
+
+    def is_kernel(self, callee: ast.AST) -> bool:
+        """Whether a callee is a jitted function itself, and not what calls one."""
+        return self.definition(callee) is not None
+
     def used(self, nodes: Iterable[ast.AST]) -> str | None:
         """The first kernel that these nodes launch, return, or store in a variable; None: there is none."""
         nodes = list(nodes)
