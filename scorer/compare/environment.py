@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from scorer.compare.case import Case, paired
 from scorer.contest import Profile
 from scorer.findings import Finding, Place, Severity, define, finding
 from scorer.room.receipts import Rank, Receipt, Site
+
+_WIDTHS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}  # bytes; at least one for any other dtype
 
 ENV001 = define(
     "ENV001",
@@ -34,6 +37,12 @@ ENV004 = define(
     remedy="Repeat the last rehearsal before an upload on a machine with the contest's versions.",
     severity=Severity.ADVICE,
 )
+ENV005 = define(
+    "ENV005",
+    title="The model does not fit into the scoring machine's memory",
+    why="Its parameters alone, once on each rank, need more than the device has.",
+    remedy="Make the model smaller, or its parameters of a smaller dtype.",
+)
 
 
 def compare(case: Case) -> list[Finding]:
@@ -41,7 +50,7 @@ def compare(case: Case) -> list[Finding]:
     local, artifact = case.local, case.artifact_lane
     if artifact is None:
         return []
-    findings = [*_versions(case, artifact)]
+    findings = [*_versions(case, artifact), *_memory(case, artifact)]
     if local is None:
         return findings
     told: set[str] = set()
@@ -116,6 +125,19 @@ def _versions(case: Case, artifact: Receipt) -> Iterator[Finding]:
         if other:
             told = ", ".join(f"{module} {version} instead of {known[module]}" for module, version in other.items())
             yield finding(ENV004, f"not the scoring machine's versions: {told}", rank=rank.rank, evidence=other)
+
+
+def _memory(case: Case, artifact: Receipt) -> Iterator[Finding]:
+    """What the ranks' parameters need together, where the machine's memory is known."""
+    known = case.profile.machine.memory_bytes
+    needed = sum(
+        math.prod(parameter.shape) * _WIDTHS.get(parameter.dtype, 1)
+        for rank in artifact.ranks
+        for parameter in rank.parameters
+    )
+    if known is not None and needed > known:
+        message = f"the parameters of {len(artifact.ranks)} ranks need {needed:,} bytes, the machine has {known:,}"
+        yield finding(ENV005, message, evidence={"needed": needed})
 
 
 def _software(local: Receipt, artifact: Receipt) -> list[Finding]:
