@@ -19,6 +19,8 @@ REMOVED = {
     },
 }
 
+OTHER_RESULTS = {"torch.Tensor", "torch.nn.Module"}  # a model of the file's own class may well be what is asked for
+
 
 def size(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """The file must be smaller than the limit."""
@@ -69,6 +71,25 @@ def hooks(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]
         if not fits or isinstance(function, ast.AsyncFunctionDef):
             kind = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
             yield Hit(function.lineno, {"HOOK": wanted, "FOUND": f"{kind} {hook.name}({ast.unparse(arguments)})"})
+            continue
+        stated = _annotation(source, function)
+        if hook.returns is not None and stated != hook.returns and (stated in OTHER_RESULTS or _is_builtin(stated)):
+            returned = ast.unparse(function.returns) if function.returns else ""
+            yield Hit(function.lineno, {"HOOK": f"{wanted} -> {hook.returns}", "FOUND": f"a result of {returned}"})
+
+
+def _annotation(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The full name of the class that a function says it returns; empty where it says none."""
+    stated = function.returns
+    if isinstance(stated, ast.Constant):
+        return "builtins.None" if stated.value is None else ""
+    if isinstance(stated, ast.Subscript):
+        stated = stated.value
+    return (source.resolve(stated) or "") if stated is not None else ""
+
+
+def _is_builtin(name: str) -> bool:
+    return name.startswith("builtins.")
 
 
 def imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
