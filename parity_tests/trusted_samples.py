@@ -285,7 +285,7 @@ def small_kit(directory: Path) -> KitPaths:
         (data / split).mkdir(parents=True)
         (data / split / "shard_0.txt").write_text("\n".join(document_texts(split)), "utf-8")
     (data / "tokenizer.json").write_text("{}", "utf-8")
-    return hashed(kit, data, stand_in=True)
+    return hashed(kit / "prepare.py", data, stand_in=True)
 
 
 def judged(directory: Path, kit: KitPaths, text: str, *, content: Any = None, local: Receipt | None = None) -> Receipt:

@@ -1,10 +1,10 @@
 """The kit: the organiser's files, or the stand-in where the contest says so; checked, and its data built once.
 
     kit = ensure_kit(profile)                          # the profile's own kit
-    kit = ensure_kit(profile, Path("~/contest-kit"))   # the organiser's: holds prepare.py, pinned by SHA-256
+    kit = ensure_kit(profile, Path("~/contest-kit"))   # the organiser's: holds its prepare.py, pinned by SHA-256
 
 The kit is never edited. Its data lie outside every room: in the cache directory (SUBMISSION_PARITY_CACHE, or the
-platform's own), or, for an organiser's kit, where NEURON_COMPETITION_R1_CACHE_DIR says that they already are. Two
+platform's own), or, for an organiser's kit, where its cache variable says that they already are. Two
 processes that want the same data at once build it once.
 """
 
@@ -21,7 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,7 +41,7 @@ class KitError(RuntimeError):
 
 @dataclass(frozen=True)
 class KitPaths:
-    """Where the kit lies: `directory` goes on PYTHONPATH, `cache_dir` into NEURON_COMPETITION_R1_CACHE_DIR."""
+    """Where the kit lies: `directory` goes on PYTHONPATH, `cache_dir` into the profile's `kit.cache_variable`."""
 
     directory: Path
     cache_dir: Path
@@ -72,29 +72,28 @@ class KitPaths:
 def ensure_kit(profile: Profile, kit_dir: Path | None = None, sha256: str | None = None) -> KitPaths:
     """Check the kit, build its data where they are absent, and record every hash. Raises KitError.
 
-    `sha256` is what prepare.py must have beside what the profile says. Nothing of the kit runs before all is checked.
+    `sha256` is what its file must have beside what the profile says. Nothing of the kit runs before all is checked.
     """
     directory = _choose(profile, kit_dir)
-    prepare = directory / "prepare.py"
+    prepare = directory / profile.kit.file
     if not directory.is_dir():
-        raise KitError(f"{directory}: no such directory; point --kit at the one that holds the organiser's prepare.py")
+        raise KitError(f"{directory}: no such directory; point --kit at the one that holds {prepare.name}")
     if not prepare.is_file():
-        raise KitError(f"{prepare}: no such file; point --kit at the directory that holds the organiser's prepare.py")
+        raise KitError(f"{prepare}: no such file; point --kit at the directory that holds the organiser's file")
     digest = sha256_file(prepare)
-    _check_pins(profile, directory, digest, sha256)
+    _check_pins(profile, prepare, digest, sha256)
     _check_source(profile, prepare)
     stand_in = directory == STAND_IN
-    named = os.environ.get("NEURON_COMPETITION_R1_CACHE_DIR")
+    variable = profile.kit.cache_variable
+    named = os.environ.get(variable)
     if named and not stand_in:
         cache_dir = Path(named).resolve()
         if not _has_files(cache_dir):
-            raise KitError(
-                f"{cache_dir}: NEURON_COMPETITION_R1_CACHE_DIR names it, yet it holds no file; run the setup"
-            )
+            raise KitError(f"{cache_dir}: {variable} names it, yet it holds no file; run the setup")
     else:
         cache_dir = cache_root().resolve() / "kits" / _data_key(digest)
-        _build_once(prepare, cache_dir)
-    kit = hashed(directory, cache_dir, stand_in=stand_in)
+        _build_once(prepare, profile.kit.setup, {variable: str(cache_dir)}, cache_dir)
+    kit = hashed(prepare, cache_dir, stand_in=stand_in)
     if stand_in:
         _check_record(cache_dir, kit.record.data_sha256)
     if kit.record.prepare_sha256 != digest:
@@ -102,14 +101,15 @@ def ensure_kit(profile: Profile, kit_dir: Path | None = None, sha256: str | None
     return kit
 
 
-def hashed(directory: Path, cache_dir: Path, *, stand_in: bool) -> KitPaths:
+def hashed(prepare: Path, cache_dir: Path, *, stand_in: bool) -> KitPaths:
     """A kit and its data as they lie there, unchecked."""
-    files = _hash_kit(directory, cache_dir)
-    record = Kit(stand_in=stand_in, prepare_sha256=files["prepare.py"], data_sha256=_hash_files(cache_dir), files=files)
-    return KitPaths(directory, cache_dir, record)
+    files = _hash_kit(prepare.parent, cache_dir)
+    data = _hash_files(cache_dir)
+    record = Kit(stand_in=stand_in, prepare_sha256=files[prepare.name], data_sha256=data, files=files)
+    return KitPaths(prepare.parent, cache_dir, record)
 
 
-def _check_pins(profile: Profile, directory: Path, digest: str, sha256: str | None) -> None:
+def _check_pins(profile: Profile, prepare: Path, digest: str, sha256: str | None) -> None:
     """The hashes that the command line and the profile pin."""
     contest = f"contest {profile.name} version {profile.version}"
     if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256.lower()):
@@ -120,14 +120,15 @@ def _check_pins(profile: Profile, directory: Path, digest: str, sha256: str | No
     ):
         if expected is not None and digest != expected:
             raise KitError(
-                f"{directory / 'prepare.py'}: SHA-256 is {digest}, {who} expects {expected}; use the organiser's file "
+                f"{prepare}: SHA-256 is {digest}, {who} expects {expected}; use the organiser's file "
                 "unchanged, or a profile for this version of the kit"
             )
     for name, expected in profile.kit.files.items():
-        found = sha256_file(directory / name) if (directory / name).is_file() else "no file"
+        file = prepare.parent / name
+        found = sha256_file(file) if file.is_file() else "no file"
         if found != expected:
             raise KitError(
-                f"{directory / name}: SHA-256 is {found}, {contest} expects {expected}; copy the organiser's whole "
+                f"{file}: SHA-256 is {found}, {contest} expects {expected}; copy the organiser's whole "
                 "directory, unchanged"
             )
 
@@ -166,7 +167,7 @@ def _choose(profile: Profile, kit_dir: Path | None) -> Path:
         return STAND_IN
     raise KitError(
         f"contest {profile.name} uses the organiser's kit, and none was named; "
-        "give --kit DIR, where DIR holds prepare.py (it is never edited)"
+        f"give --kit DIR, where DIR holds {profile.kit.file} (it is never edited)"
     )
 
 
@@ -178,10 +179,10 @@ def _data_key(prepare_sha256: str) -> str:
     return f"{prepare_sha256[:12]}-python{platform.python_version()}-{digest[:12]}"
 
 
-def _build_once(prepare: Path, cache_dir: Path) -> None:
+def _build_once(prepare: Path, setup: Sequence[str], variables: Mapping[str, str], cache_dir: Path) -> None:
     """Run the kit's setup unless it has once succeeded with these files; one that was cut short starts from nothing.
 
-    The mark of success holds the hashes of the files beside prepare.py as the setup left them.
+    The mark of success holds the hashes of the files beside the kit's as the setup left them.
     """
     built = cache_dir.parent / f"{cache_dir.name}.built"
     with _lock(cache_dir.parent / f"{cache_dir.name}.lock"):
@@ -191,7 +192,7 @@ def _build_once(prepare: Path, cache_dir: Path) -> None:
         built.unlink(missing_ok=True)
         if cache_dir.exists():
             shutil.rmtree(cache_dir)
-        _run_setup(prepare, cache_dir)
+        _run_setup(prepare, setup, variables, cache_dir)
         built.write_text(json.dumps(_hash_kit(prepare.parent, cache_dir), sort_keys=True), "utf-8")
 
 
@@ -212,14 +213,15 @@ def _lock(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _run_setup(prepare: Path, cache_dir: Path) -> None:
-    """Run the kit's own `setup` with the data directory in its environment."""
-    environment = dict(os.environ, NEURON_COMPETITION_R1_CACHE_DIR=str(cache_dir), PYTHONDONTWRITEBYTECODE="1")
+def _run_setup(prepare: Path, setup: Sequence[str], variables: Mapping[str, str], cache_dir: Path) -> None:
+    """Run the kit's own setup with the data directory in its environment."""
+    environment = {**os.environ, **variables, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = " ".join([str(prepare), *setup])
     for name in ("PYTHONPATH", "RANK", "LOCAL_RANK", "WORLD_SIZE"):
         environment.pop(name, None)
     try:
         done = subprocess.run(
-            [sys.executable, str(prepare), "setup"],
+            [sys.executable, str(prepare), *setup],
             env=environment,
             cwd=cache_dir.parent,
             capture_output=True,
@@ -228,12 +230,12 @@ def _run_setup(prepare: Path, cache_dir: Path) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise KitError(f"{prepare} setup: still running after {SETUP_TIMEOUT_SECONDS:.0f} s; run it by hand") from error
+        raise KitError(f"{command}: still running after {SETUP_TIMEOUT_SECONDS:.0f} s; run it by hand") from error
     if done.returncode:
         last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise KitError(f"{prepare} setup: exit code {done.returncode}: {last}; free space or network may be missing")
+        raise KitError(f"{command}: exit code {done.returncode}: {last}; free space or network may be missing")
     if not _has_files(cache_dir):
-        raise KitError(f"{prepare} setup: exit code 0, yet {cache_dir} holds no file; run it by hand and look")
+        raise KitError(f"{command}: exit code 0, yet {cache_dir} holds no file; run it by hand and look")
 
 
 def _has_files(directory: Path) -> bool:
@@ -241,7 +243,7 @@ def _has_files(directory: Path) -> bool:
 
 
 def _hash_kit(directory: Path, cache_dir: Path) -> dict[str, str]:
-    """SHA-256 of prepare.py and of every file beside it, by relative path; data that lie there too are left out."""
+    """SHA-256 of the kit's file and of every file beside it, by relative path; data that lie there too are left out."""
     files = sorted(path for path in directory.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return {
         path.relative_to(directory).as_posix(): sha256_file(path)

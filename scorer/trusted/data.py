@@ -94,7 +94,7 @@ def table(source: Source, profile: Profile, facts: dict[str, Any], token_bytes: 
     if facts["differing"]:
         wrong = facts["wrong"]
         named = "; ".join(map(_describe, wrong[:NAMED]))
-        more = f"; and {len(wrong) - NAMED} more at least" if len(wrong) > NAMED else ""
+        more = f"; and {len(wrong) - NAMED} more were found" if len(wrong) > NAMED else ""
         message = (
             f"the documents that were scored have {facts['text_bytes']:,} UTF-8 bytes, the kit's table counts "
             f"{facts['table_bytes']:,}; {facts['differing']:,} of {facts['documents']:,} documents differ: "
@@ -111,12 +111,12 @@ def _describe(one: dict[str, Any]) -> str:
     blank = len(text) - len(text.lstrip())
     if len(ids) > 1 and set(counts) == {3} and not text.isascii():
         why = " (3 bytes for each byte token, as for the replacement character)"
+    elif not text.isascii() and sum(counts) == len(text):
+        why = " (characters are counted, not bytes)"
     elif blank and sum(counts) - size == blank:
         why = " (the leading space counts twice)"
     elif blank and size - sum(counts) == blank:
         why = " (the leading space does not count)"
-    elif not text.isascii() and sum(counts) == len(text):
-        why = " (characters are counted, not bytes)"
     else:
         why = ""
     tokens = f"token {ids[0]} counts" if len(ids) == 1 else f"tokens {' + '.join(map(str, ids[:8]))} count"

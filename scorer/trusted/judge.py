@@ -178,7 +178,7 @@ class _Trial:
         beside = [room.work] if self.artifact.others else []  # the script's own directory, as when it was run
         threads = str(max(1, (os.cpu_count() or 2) // 2))  # two model processes run beside each other
         variables = {
-            "NEURON_COMPETITION_R1_CACHE_DIR": str(cache_dir),
+            self.profile.kit.cache_variable: str(cache_dir),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": threads,
         }
@@ -227,7 +227,7 @@ class _Trial:
         train_py, checkpoint = self._give(room)
         settings = self.profile.evaluation.public
         environment = self._environment(room, self.kit.cache_dir)
-        public = Public(room, self.kit, train_py, checkpoint, settings, environment)
+        public = Public(room, self.kit, self.profile.kit, train_py, checkpoint, settings, environment)
         stack.callback(public.close)
         return public
 

@@ -1,4 +1,4 @@
-"""The organiser's own scorer: `prepare.py eval-public`, run in a room of its own on the same file and checkpoint."""
+"""The organiser's own scorer, the kit's `eval-public`, run in a room of its own on the same file and checkpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from scorer.contest import EvaluationSettings
+from scorer.contest import EvaluationSettings, KitRules
 from scorer.room.cleanroom import Room, RoomProcess
 from scorer.room.kit import KitPaths
 from scorer.room.receipts import Evaluation
@@ -27,6 +27,7 @@ class Public:
         self,
         room: Room,
         kit: KitPaths,
+        rules: KitRules,
         train_py: Path,
         checkpoint: Path,
         settings: EvaluationSettings,
@@ -35,7 +36,7 @@ class Public:
         self.settings = settings
         self._output: IO[bytes] = (room.control / "eval-public.out").open("w+b")
         self._errors: IO[bytes] = (room.control / "eval-public.err").open("w+b")
-        command = [sys.executable, str(kit.directory / "prepare.py"), "eval-public"]
+        command = [sys.executable, str(kit.directory / rules.file), *rules.eval_public]
         command += ["--train-py", str(train_py), "--checkpoint", str(checkpoint)]
         command += ["--seq-len", str(settings.seq_len), "--batch-size", str(settings.batch_size)]
         command += ["--max-tokens", str(settings.max_tokens)]

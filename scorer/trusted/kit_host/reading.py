@@ -113,17 +113,20 @@ def encode(tokenizer: Any, texts: list[str], bos: int) -> list[Array]:
 
 
 def one_epoch(documents: Callable[..., Any], split: str, start: int, step: int) -> Iterator[list[str]]:
-    """The documents of a rank's row groups, once: until the first batch comes again.
+    """The documents of a rank's row groups, once: until the first batch comes again, or any two in a row do.
 
     A batch is a list of documents, or a tuple of such a list and what the kit says of its place.
     """
     opening: list[str] | None = None
+    last, pairs = 0, set()
     for batch in documents(split, start, step):
         placed = isinstance(batch, tuple) and batch and not isinstance(batch[0], str)
         texts = list(batch[0] if placed else batch)
-        if texts == opening:
+        pair = (last, last := hash(tuple(texts)))
+        if texts == opening or pair in pairs:
             return
         opening = opening or texts
+        pairs.add(pair)
         yield texts
 
 
