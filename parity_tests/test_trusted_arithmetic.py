@@ -21,6 +21,7 @@ from scorer.room.cleanroom import Room
 from scorer.room.kit import KitPaths, ensure_kit
 from scorer.trusted import process
 from scorer.trusted import settings as ways
+from scorer.trusted.kit_process import KitProcess
 from scorer.trusted.nats import ExactSum, Sums, cross_entropy, rows
 from scorer.trusted.streams import StreamError, Streams
 from scorer.trusted.tolerance import Change, compare, unit
@@ -95,19 +96,24 @@ def read(kit: KitPaths, *wanted: EvaluationSettings) -> dict[tuple[str, int, int
         environment = room.environment(
             pythonpath=[kit.directory], variables={"NEURON_COMPETITION_R1_CACHE_DIR": str(kit.cache_dir)}
         )
-        streams = Streams(room, environment, wanted, purity=("public_val", 512))
+        rules = load("embedded").kit
+        process = KitProcess(room, environment, rules)
         try:
-            streams.wait(math.inf)
-            assert streams.text_bytes == streams.table_bytes > 0
+            streams = Streams(process, room.records / "streams", rules, wanted, purity=("public_val", 512))
+            streams.wait(300.0)
+            assert streams.facts["text_bytes"] == streams.facts["table_bytes"] > 0
             assert streams.vocabulary == prepare.TOKENIZER_VOCAB_SIZE
             assert streams.purity_rows(4, 128).shape == (4, 128)
+            lacking = [lack for one in wanted if (lack := streams.lacks(one)) is not None]
+            if lacking:
+                raise StreamError("; ".join(lacking))
             return {
                 (one.split, rank, one.world_size): streams.stream(one.split, rank, one.world_size, ways.per_rank(one))
                 for one in wanted
                 for rank in range(one.world_size)
             }
         finally:
-            streams.close()
+            process.close()
 
 
 def test_streams_are_what_the_kits_own_evaluation_scores(kit: KitPaths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +131,7 @@ def test_streams_are_what_the_kits_own_evaluation_scores(kit: KitPaths, monkeypa
 
 def test_a_split_that_is_too_small_says_so(kit: KitPaths) -> None:
     greedy = EvaluationSettings(split="public_val", max_tokens=10**8, seq_len=128, batch_size=4, world_size=1)
-    with pytest.raises(StreamError, match="lower the profile's max_tokens"):
+    with pytest.raises(StreamError, match=r"public_val holds .* targets for rank 0 of 1, 100000000 are asked for"):
         read(kit, greedy)
 
 
@@ -155,13 +161,13 @@ def test_a_dtype_that_is_not_listed_loosens_nothing() -> None:
     assert unit(["float64", "float8_e4m3fn"]) == unit([]) == unit(["float32"])
 
 
-@pytest.mark.parametrize(("script", "allowed"), [("host", {"torch"}), ("reader", {"numpy", "prepare"})])
-def test_what_runs_beside_a_submission_imports_nothing_of_ours(script: str, allowed: set[str]) -> None:
-    tree = ast.parse((Path(process.__file__).parent / f"{script}.py").read_text("utf-8"))
+@pytest.mark.parametrize(("scripts", "allowed"), [("host/*.py", {"torch"}), ("kit_host/*.py", {"numpy", "torch"})])
+def test_what_runs_beside_a_submission_imports_nothing_of_ours(scripts: str, allowed: set[str]) -> None:
     names = {
         name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for script in Path(process.__file__).parent.glob(scripts)
+        for node in ast.walk(ast.parse(script.read_text("utf-8")))
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.level == 0)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     }
     assert names - sys.stdlib_module_names == allowed

@@ -28,6 +28,8 @@ from scorer.room.receipts import Lane, Outcome, Receipt
 from scorer.trusted import settings as ways
 from scorer.trusted.judge import score
 
+FILES = small_profile().files
+
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> KitPaths:
@@ -85,7 +87,7 @@ def test_the_receipt_says_what_was_scored_on_what(clean: Receipt, tmp_path: Path
     artifact, checkpoint = written(tmp_path, submission())
     assert clean.lane is Lane.TRUSTED
     assert clean.subject.sha256 == artifact.sha256
-    assert clean.checkpoint == inspect(checkpoint, "out/final.pt")
+    assert clean.checkpoint == inspect(checkpoint, "out/final.pt", FILES)
     assert clean.ranks[0].parameters[0].name == "embed.weight"
     assert clean.ranks[0].devices == ["cpu"]
 
@@ -221,7 +223,7 @@ def test_the_checkpoints_form_is_checked(tmp_path: Path, content: Any, code: str
     from scorer.trusted.sources import Source
 
     artifact, checkpoint = written(tmp_path, submission(), content)
-    found = check(checkpoint, inspect(checkpoint, "out/final.pt"), Source(artifact))
+    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact))
     assert [finding.code for finding in found] == [code]
     assert found[0].artifact_line == line_of(TRAIN_PY, "torch.save(")
 
@@ -231,7 +233,7 @@ def test_a_clean_checkpoint_raises_nothing(tmp_path: Path) -> None:
     from scorer.trusted.sources import Source
 
     artifact, checkpoint = written(tmp_path, submission())
-    assert check(checkpoint, inspect(checkpoint, "out/final.pt"), Source(artifact)) == []
+    assert check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact)) == []
 
 
 def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
@@ -240,7 +242,7 @@ def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
 
     artifact, checkpoint = written(tmp_path, submission())
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    found = check(checkpoint, inspect(checkpoint, "out/final.pt"), Source(artifact))
+    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact))
     assert [finding.code for finding in found] == ["CKP001"]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from parity_tests.trusted_samples import SCORED_ROWS, Workshop, line_of, random_rows, submission
-from scorer.trusted import purity
 from scorer.trusted.model import SubmissionError
 from scorer.trusted.process import ModelProcessError
 
@@ -113,7 +112,7 @@ IMPURE: list[tuple[str, dict[str, str], str, str, str]] = [
     ),
     ("fails in training", {"after": "assert not self.training"}, "PUR014", "assert not", "AssertionError"),
     ("says always the same", {"after": "logits = logits * 0 + self.head.bias"}, "PUR019", "forward(self, x)", "void"),
-    ("takes one length only", {"before": "assert x.shape[1] == 16"}, "PUR006", "assert x.shape[1]", "AssertionError"),
+    ("takes one length only", {"before": "assert x.shape[1] == 16"}, "PUR020", "assert x.shape[1]", "AssertionError"),
 ]
 
 
@@ -141,7 +140,7 @@ def test_logits_that_rule_tokens_out_as_far_as_floats_go_are_fine(workshop: Work
 
 def test_a_scored_batch_of_equal_rows_proves_nothing(workshop: Workshop) -> None:
     equal = random_rows(1).expand(SCORED_ROWS, -1)
-    found = purity.check(workshop.model(submission()), random_rows(), equal)
+    found = workshop.tested(submission(), equal).findings
     assert [finding.code for finding in found] == ["PUR019"]
     assert "in a batch of 32" in found[0].message
 
@@ -192,7 +191,7 @@ for fd in range(3, 32):
 def test_a_process_that_breaks_the_protocol_is_noticed(tmp_path: Path, pieces: dict[str, str], kind: str) -> None:
     with Workshop(tmp_path) as workshop:
         model = workshop.model(submission(**pieces))
-        workshop.process.seconds = 5.0
+        model.process.seconds = 5.0
         with pytest.raises(ModelProcessError) as raised:
             model.forward(random_rows(8))
     assert raised.value.kind == kind
@@ -207,6 +206,7 @@ def test_logits_that_are_not_written_are_not_taken_for_an_answer(workshop: Works
     model = workshop.model(submission())
     rows = random_rows(8)
     assert bool(model.forward(rows).isfinite().all())
-    for slot in (0, 1):
-        model.process.poison(slot)
-        assert bool(model.process.logits(slot, [8, 16, 61], "float32").isnan().all())
+    for dtype in (None, "float32"):
+        for slot in (0, 1):
+            model.process.poison(slot, rows.numel(), dtype)
+            assert bool(model.process.logits(slot, [8, 16, 61], "float32").isnan().all())

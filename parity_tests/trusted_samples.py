@@ -24,7 +24,9 @@ from scorer.room.receipts import Receipt
 from scorer.trusted import purity
 from scorer.trusted.judge import score
 from scorer.trusted.model import Model
-from scorer.trusted.process import ModelProcess
+from scorer.trusted.process import HostProcess, ModelProcess, Submitted
+from scorer.trusted.purity.record import Record
+from scorer.trusted.replies import Loaded
 from scorer.trusted.sources import Source
 
 VOCABULARY = 61
@@ -189,7 +191,9 @@ def trained() -> dict[str, Any]:
     torch.manual_seed(3)
     model = imported(TRAIN_PY).Model()
     for parameter in model.parameters():
-        torch.nn.init.normal_(parameter)
+        torch.nn.init.normal_(parameter, std=0.4)
+    with torch.no_grad():
+        model.head.bias[:26] += 3.0  # the documents are made of 26 letters: better than a uniform guess
     return {"model_state": model.state_dict(), "model_config": {"width": 8}, "meta": {"step": 1}}
 
 
@@ -216,37 +220,59 @@ def random_rows(count: int = 16) -> torch.Tensor:
 
 
 class Workshop:
-    """One model process for many submissions: importing torch takes longer than all checks together."""
+    """One host for many submissions: importing torch takes longer than all checks together."""
 
     def __init__(self, directory: Path, seconds: float = 60.0) -> None:
         self.directory = directory
         self.room = Room(without=("network",))
-        torch.save(trained(), self.room.work / "final.pt")
-        self.train_py = self.room.work / "train.py"
+        self.checkpoint = self.room.work / "final.pt"
+        torch.save(trained(), self.checkpoint)
         environment = self.room.environment(variables={"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"})
-        self.process = ModelProcess(self.room, self.train_py, self.room.work / "final.pt", "cpu", environment, seconds)
-        assert self.process.call("hello")["ok"]
+        self.host = HostProcess(self.room, "cpu", None, environment, seconds)
+        self.host.hello()
+        self.processes: list[ModelProcess] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.process.__exit__()
+        self._end()
+        self.host.close()
         self.room.close()
 
+    def _end(self) -> None:
+        while self.processes:
+            self.processes.pop().close()
+
+    def process(self, text: str) -> ModelProcess:
+        """A process for a submission, in which nothing of it has run; it ends when the next one is asked for."""
+        self._end()
+        train_py = self.room.work / "train.py"
+        train_py.write_text(text, "utf-8")
+        process = self.host.start(Submitted(train_py, self.checkpoint, "cpu"), SCORED_ROWS * LENGTH, VOCABULARY)
+        self.processes.append(process)
+        return process
+
     def model(self, text: str) -> Model:
-        """Import a submission and load its model, in place of the last one."""
-        self.train_py.write_text(text, "utf-8")
+        """Import a submission and load its model."""
+        process = self.process(text)
         artifact, _ = written(self.directory, text)
-        for operation in ("import", "load"):
-            reply = self.process.call(operation)
-            assert reply["ok"], reply
-        self.process.map(SCORED_ROWS * LENGTH, VOCABULARY)
-        return Model(self.process, Source(artifact), reply, VOCABULARY)
+        imported, loaded = process.call("import"), process.call("load", hook="load_for_eval")
+        assert imported.ok, imported
+        assert isinstance(loaded, Loaded), loaded
+        return Model(process, Source(artifact), loaded)
+
+    def tested(self, text: str, scored: torch.Tensor | None = None) -> Record:
+        """The record of the purity tests in one process."""
+        model = self.model(text)
+        record = Record(model.source, model.forward_line)
+        rows = random_rows(SCORED_ROWS) if scored is None else scored
+        purity.check(model, random_rows(), rows, small_profile().evaluation.purity, record)
+        return record
 
     def purity(self, text: str) -> list[Finding]:
-        """Findings of the purity checks alone."""
-        return purity.check(self.model(text), random_rows(), random_rows(SCORED_ROWS))
+        """Findings of the purity tests in one process."""
+        return self.tested(text).findings
 
 
 def small_profile() -> Profile:

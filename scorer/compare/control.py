@@ -34,7 +34,7 @@ CTL004 = define(
     remedy="Run all lanes with the same kit, contest profile, clock and version of the scorer.",
 )
 
-UNDECIDED = {CTL001, CTL002, CTL003, CTL004, "LCK009", "PUR019", "SCR003", "SCR007"}
+UNDECIDED = {CTL001, CTL002, CTL003, CTL004, "LCK009", "PUR019", "SCR003", "SCR007", "SCR020", "SCR021"}
 """Codes that say that evidence is missing: with one of these the verdict is inconclusive, never pass."""
 
 

@@ -24,6 +24,7 @@ from scorer.contest.schema import (
     KitRules,
     LaunchRules,
     Profile,
+    Purity,
     Ruling,
 )
 
@@ -43,6 +44,7 @@ __all__ = [
     "LaunchRules",
     "Profile",
     "ProfileError",
+    "Purity",
     "Ruling",
     "load",
     "names",

@@ -261,6 +261,8 @@ class Purity(Section):
     batch_sizes: Annotated[list[Count], Field(min_length=1)]
     world_sizes: Annotated[list[Count], Field(min_length=1)]
     dtypes: dict[Text, Dtype]  # device -> what a model on it computes in
+    scored_rows: Index  # rows of the scored ones that a second process is asked about, too
+    growth_bytes: Count  # by which the model process may grow over equal batches
 
 
 class Audit(Section):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -200,6 +200,20 @@ class KitCheck(Record):
     seconds: float
 
 
+class PurityTest(Record):
+    """One trial of one purity test: what was changed, how far the logits moved, and how far they were allowed to."""
+
+    test: str  # "causality", "batch size", ...
+    trial: str  # "in a batch of 7"
+    outcome: Literal["passed", "failed", "void", "not run"]  # void: the control, which must show, did not
+    reason: str | None  # of anything but passed
+    largest: float | None  # change seen; None where nothing was measured
+    allowed: float | None
+    unit: str  # of both: "logit", "bytes", "bpb"
+    dtypes: list[str]  # that the model computes in, from which `allowed` follows
+    code: str  # of the finding that a failure raises
+
+
 class Receipt(Record):
     """All that one lane leaves."""
 
@@ -229,6 +243,10 @@ class Receipt(Record):
     log_tail: list[str]  # last lines of output
     left_files: list[str]  # files found in the room afterwards, relative, outside the output directory
     left_processes: list[str]
+    purity: list[PurityTest] = Field(default_factory=list)  # of the trusted lane, in the order of the trials
+    purity_seconds: float | None = None  # what they took, scoring apart
+    purity_seed: str | None = None  # hex: which scored rows were probed where; drawn for each scoring
+    scoring_launches: dict[str, int] = Field(default_factory=dict)  # kernel -> launches while it was scored
     observed_findings: list[dict[str, Any]] = Field(default_factory=list)  # scorer.findings.Finding, raised by the room
 
 

@@ -43,6 +43,8 @@ def surroundings(source: Source, changed: Sequence[str], during: str, line: int 
     message = f"{during} changes things outside the submission: {'; '.join(changed)}"
     replaced = (text.removesuffix(" was replaced").rpartition(".")[2] for text in changed if text.endswith("replaced"))
     line = next((at for name in replaced if (at := source.replacement(name)) is not None), line)
+    if any(text.startswith("running threads") for text in changed):
+        line = source.call("Thread") or source.call("Timer") or source.call("start_new_thread") or line
     return [source.raise_at(PUR017, message, line, evidence={"changed": list(changed)})]
 
 

@@ -2,8 +2,11 @@
 
     receipt = score(artifact, checkpoint, profile, kit, local_receipt)
 
-Targets, the byte table, the clock and the sums stay on this side; the model process gets token ids and returns logits.
-Every number is nats / (ln 2 x bytes), recomputed from those logits.
+Targets, the byte table, the clock and the sums stay on this side; a model process gets token ids and returns logits.
+Every number is nats / (ln 2 x bytes), recomputed from those logits. Two rooms hold the submission, one after the other:
+in the first, one process gets the batches that are scored and nothing else; when all of that room has ended, one in the
+second is asked about a part of them again and goes through the tests of purity. Where a test finds that the logits come
+from anything but the tokens before them and the weights, there is no number.
 """
 
 from __future__ import annotations
@@ -11,14 +14,17 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 import scorer
 from scorer.artifact import Artifact
 from scorer.contest import EvaluationSettings, Profile
-from scorer.findings import Finding
+from scorer.findings import Finding, Severity
 from scorer.room import checkpoint as checkpoint_file
 from scorer.room.cleanroom import Room
 from scorer.room.kit import KitPaths
@@ -36,20 +42,42 @@ from scorer.room.receipts import (
     Subject,
 )
 from scorer.room.stand_in import stand_ins
-from scorer.trusted import agreement, conduct, data, official, purity
+from scorer.trusted import agreement, audit, conduct, data, loading, official, purity, scoring
 from scorer.trusted import checkpoint as checkpoints
 from scorer.trusted import settings as ways
 from scorer.trusted.kit_process import KitProcess
-from scorer.trusted.model import PUR001, PUR002, PUR003, PUR004, PUR005, PUR007, Model, SubmissionError
-from scorer.trusted.nats import Sums, cross_entropy, rows
-from scorer.trusted.process import ModelProcess, ModelProcessError, Note
+from scorer.trusted.model import PUR007, Model, SubmissionError
+from scorer.trusted.process import HostError, HostProcess, ModelProcess, ModelProcessError, Note, Submitted
 from scorer.trusted.public import Public, PublicError
+from scorer.trusted.purity import scored as scored_rows
+from scorer.trusted.purity import surroundings
+from scorer.trusted.purity.causality import CAUSALITY
+from scorer.trusted.purity.isolation import isolated
+from scorer.trusted.purity.record import Record
+from scorer.trusted.replies import Conduct, Loaded
 from scorer.trusted.sources import Source
 from scorer.trusted.streams import StreamError, Streams
 
 START_SECONDS = 120.0  # for imports, beside the contest's own limit for an evaluation
+MEMORY_SHARE = 0.75  # of what is free when a room starts: the judge needs the rest
+
+NO_NUMBER = {
+    PUR007, "PUR010", "PUR011", "PUR012", "PUR013", "PUR014", "PUR019", "PUR020", "PUR022", "PUR023", "PUR025",
+    "PUR026", "PUR027", "PUR028", "PUR029",
+}  # fmt: skip
+"""Codes that say that the logits come from something else than tokens before them and weights, or may do so."""
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A room with a host, and the submission's files in it. `kept` are the variables that the room sets."""
+
+    room: Room
+    host: HostProcess
+    submitted: Submitted
+    kept: tuple[str, ...]
 
 
 def score(
@@ -75,7 +103,7 @@ def score(
         except ModelProcessError as error:
             trial.findings.append(conduct.broken(trial.source, error, trial.doing))
             trial.stop(str(error))
-        except StreamError as error:
+        except (StreamError, HostError) as error:
             trial.stop(str(error))
     return trial.receipt()
 
@@ -95,22 +123,26 @@ class _Trial:
         self.artifact, self.path, self.profile, self.kit, self.local = artifact, checkpoint, profile, kit, local
         self.say = progress
         self.source = Source(artifact)
+        self.record = Record(self.source, self.source.function(profile.evaluation.hook))
         self.findings: list[Finding] = []
         self.evaluations: list[Evaluation] = []
         self.wanted: list[tuple[str, EvaluationSettings]] = []
         self.checkpoint: Checkpoint | None = None
+        self.sampler: scored_rows.Sampler | None = None
         self.problem: str | None = None
         self.doing = "start"
         self.notes: list[Note] = []
         self.kits: dict[int, KitProcess] = {}
         self.kit_checks: list[KitCheck] = []
         self.hello: dict[str, Any] = {}
-        self.loaded: dict[str, Any] = {}
-        self.protections: dict[str, str | None] = {}
+        self.loaded: Loaded | None = None
+        self.launches: dict[str, int] = {}
+        self.purity_seconds: float | None = None
         self.network = "not isolated"
+        self.protections: dict[str, str | None] = {}
 
     def run(self, stack: contextlib.ExitStack) -> None:
-        """Everything that needs processes. Raises SubmissionError, ModelProcessError or StreamError."""
+        """Everything that needs processes. Raises SubmissionError, ModelProcessError, HostError or StreamError."""
         if not self.path.is_file():
             finding = self.source.raise_at(
                 checkpoints.CKP001,
@@ -125,41 +157,42 @@ class _Trial:
 
         self.say("loading the submission")
         streams = self._start_kit(stack)
-        process, room = self._start_host(stack)
-        try:
-            model = self._load(process, streams)
+        for_scoring, for_tests = self._start_host(stack), self._start_host(stack)
+        self._read_kit(streams, for_scoring.host.seconds)
+        self.hello = for_scoring.host.hello()
+        self.sampler = scored_rows.Sampler(self.profile.evaluation.purity.scored_rows, scoring.num_rows(self.wanted))
+        public: Public | None = None
+        with self._process(for_scoring, self._slot_tokens(), streams.vocabulary) as process:
+            self.doing = "loading"
+            model = loading.load(process, self.source, self.profile, self.findings)
+            self.loaded, self.record.line = model.loaded, model.forward_line
             public = self._start_public(stack)
-            self.doing = "purity"
-            self.say("testing purity")
-            seq_len, batch_size = self.profile.evaluation.official.seq_len, self.profile.evaluation.official.batch_size
-            tested = streams.purity_rows(self._purity_rows(), seq_len)
-            scored = streams.purity_rows(batch_size, seq_len)
-            self.findings += purity.check(model, tested, scored)
-            self.doing = "the kit's causality check"
-            self._check_causality(model, streams)
             self.doing = "scoring"
-            self._measure(model, streams)
+            self.evaluations = scoring.measure(
+                model, streams, self.profile, self.wanted, self.sampler, self.record, self.say
+            )
             self.doing = "the kit's own evaluation"
             self._evaluate_by_kit(model, streams)
-            self.doing = "the end"
-            after = process.finish()
-            if after is not None:
-                self.findings.append(conduct.unasked(self.source, after, "after its last reply"))
-        finally:
-            process.read_notes()
-            self.notes = process.notes
-            heard = conduct.notes(self.source, self.notes, room.root)
-            self.findings += heard
-            if process.foreign_note is not None:
-                self.findings.append(conduct.unasked(self.source, process.foreign_note, "while it was scored"))
-            self.findings += conduct.left(self.source, room.leftover_files(), process.left_processes, [*heard])
-            self.network, self.protections = process.network, process.protections
+            self._look_at(process, "while it is scored", stopping=True)
+        for_scoring.room.close()  # nothing that saw the scored batches runs when the second process starts
+        self.say("testing purity")
+        began = time.monotonic()
+        with self._process(for_tests, self._slot_tokens(), streams.vocabulary) as process:
+            self.doing = "loading a second time"
+            model = loading.load(process, self.source, self.profile, [])
+            self.doing = "purity"
+            self._test(model, streams, for_tests)
+            self.doing = "the kit's causality check"
+            self._check_causality(model)
+            self._look_at(process, "in the tests of purity", stopping=False)
+        self.purity_seconds = time.monotonic() - began
         self.say("comparing with the kit's eval-public")
         self._compare_public(public)
         if local_settings is not None and self.local is not None:
             self.findings += agreement.with_recipe(
                 self.source, self.profile, self.local, self.checkpoint, local_settings, self.evaluations
             )
+        self.findings += audit.believable(self.source, self.profile, self.evaluations, streams.vocabulary)
 
     def stop(self, problem: str) -> None:
         """Note why no score was made."""
@@ -175,14 +208,13 @@ class _Trial:
             return None
 
     def _environment(self, room: Room, cache_dir: Path) -> dict[str, str]:
-        beside = [room.work] if self.artifact.others else []  # the script's own directory, as when it was run
         threads = str(max(1, (os.cpu_count() or 2) // 2))  # two model processes run beside each other
         variables = {
             self.profile.kit.cache_variable: str(cache_dir),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": threads,
         }
-        return room.environment(pythonpath=[*stand_ins(), self.kit.directory, *beside], variables=variables)
+        return room.environment(pythonpath=[*stand_ins(), self.kit.directory], variables=variables)
 
     def _start_kit(self, stack: contextlib.ExitStack) -> Streams:
         """The kit in processes of its own, one for each world size of the cross-check; the first reads the streams."""
@@ -202,8 +234,19 @@ class _Trial:
             purity=(evaluation.public.split, length),
         )
 
-    def _start_host(self, stack: contextlib.ExitStack) -> tuple[ModelProcess, Room]:
-        """The model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
+    def _read_kit(self, streams: Streams, seconds: float) -> None:
+        """Wait for the kit's tokens and look at its data, part of which goes on while the model is scored."""
+        self.doing = "reading the kit's tokens"
+        streams.wait(seconds)
+        self.findings += data.table(self.source, self.profile, streams.facts, streams.token_bytes.tolist())
+        self.wanted, lacking = data.enough(self.source, streams, self.wanted)
+        self.findings += lacking
+        if not self.wanted:
+            raise StreamError("no settings have enough tokens")
+        data.begin_overlap(self.profile, self.kits[1], sorted({settings.split for _, settings in self.wanted}))
+
+    def _start_host(self, stack: contextlib.ExitStack) -> Place:
+        """A model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
         data, kit = self.kit.cache_dir, self.kit.directory
         room = stack.enter_context(Room(secret=() if kit.is_relative_to(data) else [data]))
         given = room.root / "kit-data"
@@ -212,15 +255,40 @@ class _Trial:
             (given / path).parent.mkdir(parents=True, exist_ok=True)
             (given / path).write_bytes((self.kit.cache_dir / path).read_bytes())
         train_py, checkpoint = self._give(room)
-        process = ModelProcess(
+        machine = self.profile.machine
+        environment = self._environment(room, given)
+        host = HostProcess(
             room,
-            train_py,
-            checkpoint,
-            self.profile.machine.device,
-            self._environment(room, given),
+            machine.device,
+            machine.device_module,
+            environment,
             self.profile.budget.eval_timeout_seconds + START_SECONDS,
+            int(MEMORY_SHARE * psutil.virtual_memory().available),
         )
-        return stack.enter_context(process), room
+        submitted = Submitted(train_py, checkpoint, machine.device, self.profile.evaluation.hook)
+        return Place(room, stack.enter_context(host), submitted, tuple(environment))
+
+    @contextlib.contextmanager
+    def _process(self, place: Place, tokens: int, vocabulary: int) -> Iterator[ModelProcess]:
+        """A model process of a place; at its end, however it comes, what it did beside computing becomes findings."""
+        process = place.host.start(place.submitted, tokens, vocabulary)
+        try:
+            yield process
+            self.doing = "the end"
+            after = process.finish()
+            if after is not None:
+                self.findings.append(conduct.unasked(self.source, after, "after its last reply"))
+        finally:
+            process.close()
+            place.host.finish()
+            self.network, self.protections = place.host.network, place.host.protections
+            self.notes += process.notes
+            heard = conduct.notes(self.source, process.notes, place.room.root)
+            if process.foreign_note is not None:
+                heard.append(conduct.unasked(self.source, process.foreign_note, "while it was scored"))
+            heard += conduct.left(self.source, place.room.leftover_files(), place.host.left_processes, heard)
+            told = {(found.code, found.artifact_line) for found in self.findings}
+            self.findings += [found for found in heard if (found.code, found.artifact_line) not in told]
 
     def _start_public(self, stack: contextlib.ExitStack) -> Public:
         room = stack.enter_context(Room())
@@ -232,174 +300,76 @@ class _Trial:
         return public
 
     def _give(self, room: Room) -> tuple[Path, Path]:
-        for other in self.artifact.others:
-            room.give(str(other.member), other.train_py.read_bytes())
-        train_py = room.give(self.profile.launch.script, self.artifact.train_py.read_bytes())
+        train_py = room.give("train.py", self.artifact.train_py.read_bytes())
         return train_py, room.give(self.profile.files.checkpoint, self.path.read_bytes())
 
-    # --- Loading ---
-
-    def _load(self, process: ModelProcess, streams: Streams) -> Model:
-        self.doing = "import"
-        process.call("probe")
-        self.hello = self._answer(process.call("hello"), PUR001, "the device cannot be used")
-        imported = self._answer(process.call("import"), PUR001, "the submission cannot be imported by path")
-        probed = process.call("probed")
-        if not probed["imported"]:
-            error = probed["error"]
-            message = f"the import fails when train.py has no entry in sys.modules: {error['type']}: {error['message']}"
-            self.findings.append(self.source.raise_at(PUR002, message, _line(error)))
-        self.findings += conduct.surroundings(self.source, imported["changed"], "the import", None)
-        self._check_hooks(imported["hooks"])
-        self.doing = "load_for_eval"
-        at = self.source.function("load_for_eval")
-        loaded = self._answer(process.call("load"), PUR004, "load_for_eval fails", at)
-        self.loaded = loaded
-        if not loaded["module"]:
-            message = f"load_for_eval returns a {loaded['type']}, expected a torch.nn.Module"
-            raise SubmissionError(self.source.raise_at(PUR005, message, at))
-        self.findings += conduct.surroundings(self.source, loaded["changed"], "load_for_eval", at)
-        device = self.profile.machine.device
-        for wrong in (
-            f"{', '.join(loaded['training'][:3])} in training mode" if loaded["training"] else "",
-            f"tensors on {', '.join(loaded['devices'])}, expected {device}"
-            if loaded["devices"] not in ([], [device])
-            else "",
-            f"forward hooks on {', '.join(loaded['hooks'][:3])}" if loaded["hooks"] else "",
-        ):
-            if wrong:
-                self.findings.append(self.source.raise_at(PUR005, f"load_for_eval returns a model with {wrong}", at))
-        self.doing = "reading the kit's tokens"
-        streams.wait(process.seconds)
-        self.findings += data.table(self.source, self.profile, streams.facts, streams.token_bytes.tolist())
-        self.wanted, lacking = data.enough(self.source, streams, self.wanted)
-        self.findings += lacking
-        if not self.wanted:
-            raise StreamError("no settings have enough tokens")
-        splits = sorted({settings.split for _, settings in self.wanted})
-        data.begin_overlap(self.profile, self.kits[1], splits)
-        process.map(self._slot_tokens(), streams.vocabulary)
-        model = Model(process, self.source, loaded, streams.vocabulary)
-        self._check_weights(model)
-        return model
-
-    def _check_weights(self, model: Model) -> None:
-        if self.checkpoint is None or not self.checkpoint.readable:
-            return
-        state = {name: value for name, (kind, value) in model.state().items() if kind == "parameter"}
-        parameters = [(name, shape, dtype) for name, shape, dtype, _ in self.loaded["parameters"]]
-        changed = checkpoints.changed_weights(self.path, parameters, state)
-        if changed:
-            message = f"load_for_eval changes {len(changed)} of the checkpoint's tensors, the first is {changed[0]}"
-            line = self.source.function("load_for_eval")
-            self.findings.append(self.source.raise_at(PUR007, message, line, evidence={"tensors": changed[:10]}))
-
-    def _answer(self, reply: dict[str, Any], code: str, what: str, line: int | None = None) -> dict[str, Any]:
-        if reply["ok"]:
-            return reply
-        error = reply["error"]
-        message = f"{what}: {error['type']}: {error['message']}"
-        raise SubmissionError(
-            self.source.raise_at(code, message, _line(error) or line, evidence={"error": error["type"]})
-        )
-
-    def _check_hooks(self, hooks: dict[str, list[str]]) -> None:
-        for hook in self.profile.hooks:
-            found = hooks.get(hook.name)
-            if found is None:
-                message = f"train.py defines no function {hook.name}({', '.join(hook.parameters)})"
-                raise SubmissionError(self.source.raise_at(PUR003, message, 1))
-            if found[: len(hook.parameters)] != hook.parameters:
-                message = (
-                    f"{hook.name} takes ({', '.join(found)}), the contest calls it with ({', '.join(hook.parameters)})"
-                )
-                self.findings.append(self.source.raise_at(PUR003, message, self.source.function(hook.name)))
-
     def _slot_tokens(self) -> int:
-        """Room for the largest batch: of any measurement, and of the purity tests with rows of twice the length."""
-        longest = self.profile.evaluation.official
+        """Room for the largest batch: of any measurement, and of the purity tests with their longest rows."""
+        official, tests = self.profile.evaluation.official, self.profile.evaluation.purity
         largest = max(settings.batch_size * settings.seq_len for _, settings in self.wanted)
-        return max(largest, max(self._purity_rows() // 2, longest.batch_size) * longest.seq_len)
+        longest = max(settings.seq_len for _, settings in self.wanted)
+        return max(
+            largest,
+            max(self._purity_rows(), official.batch_size) * official.seq_len,
+            2 * round(max(tests.length_factors) * official.seq_len),
+            max(tests.batch_sizes) * longest,
+        )
 
     def _purity_rows(self) -> int:
         """Rows for the purity tests: two different batches."""
         return 2 * max(4, self.profile.evaluation.purity.tokens // self.profile.evaluation.official.seq_len)
 
-    # --- Scoring ---
+    # --- Tests ---
 
-    def _measure(self, model: Model, streams: Streams) -> None:
-        """Every measurement; one whose tokens are the first whole batches of a longer one shares that one's pass."""
-        passes: dict[tuple[object, ...], list[tuple[str, EvaluationSettings]]] = {}
-        for name, settings in sorted(self.wanted, key=lambda pair: -pair[1].max_tokens):
-            kind: tuple[object, ...] = (settings.split, settings.seq_len, settings.batch_size, settings.world_size)
-            whole = ways.per_rank(settings) % (settings.seq_len * settings.batch_size) == 0
-            if kind in passes and not whole:
-                kind = (*kind, settings.max_tokens)
-            passes.setdefault(kind, []).append((name, settings))
-        for together in passes.values():
-            self._measure_together(model, streams, together)
-        order = [name for name, _ in self.wanted]
-        self.evaluations.sort(key=lambda evaluation: order.index(evaluation.name))
+    def _look_at(self, process: ModelProcess, when: str, *, stopping: bool) -> None:
+        """Ask a process what the submission did beside computing."""
+        told = process.call("conduct")
+        assert isinstance(told, Conduct)
+        isolated(self.record, self.source, told, when)
+        if stopping:
+            self.launches = dict(told.launches)
+        known = {str(change) for found in self.findings for change in found.evidence.get("changed", ())}
+        new = [change for change in told.changed if change not in known]
+        self.findings += conduct.surroundings(self.source, new, when, self.record.line)
 
-    def _measure_together(self, model: Model, streams: Streams, together: list[tuple[str, EvaluationSettings]]) -> None:
-        """Settings that differ in the token count alone, the longest first."""
-        longest = together[0][1]
-        self.say(f"scoring {ways.num_targets(longest):,} tokens of {longest.split}, context {longest.seq_len}")
-        sums = [Sums() for _ in together]
-        took = [0.0 for _ in together]
-        for rank in range(longest.world_size):
-            began = time.monotonic()
-            stream = streams.stream(longest.split, rank, longest.world_size, ways.per_rank(longest))
-            reached = 0
-            for logits, targets in model.stream(rows(stream, longest.batch_size, longest.seq_len)):
-                losses, lengths = cross_entropy(logits, targets), streams.token_bytes[targets.flatten()]
-                for one, (_, settings) in enumerate(together):
-                    if reached < ways.per_rank(settings):
-                        sums[one].add(losses, lengths)
-                reached += targets.numel()
-                for one, (_, settings) in enumerate(together):
-                    if reached == ways.per_rank(settings):
-                        took[one] += time.monotonic() - began
-                self._in_time(time.monotonic() - began)
-        for (name, settings), total, seconds in zip(together, sums, took, strict=True):
-            self.evaluations.append(
-                Evaluation(
-                    name=name,
-                    split=settings.split,
-                    seq_len=settings.seq_len,
-                    batch_size=settings.batch_size,
-                    world_size=settings.world_size,
-                    device=self.profile.machine.device,
-                    num_tokens=total.num_tokens,
-                    num_bytes=total.num_bytes,
-                    total_nats=total.total_nats.hex(),
-                    val_bpb=total.val_bpb.hex(),
-                    seconds=seconds,
-                )
-            )
-
-    def _in_time(self, seconds: float) -> None:
-        limit = self.profile.budget.eval_timeout_seconds
-        if seconds > limit:
-            error = ModelProcessError("timed out", f"the evaluation ran over the contest's limit of {limit:g} s")
-            raise error
-
-    def _check_causality(self, model: Model, streams: Streams) -> None:
-        kit = self.kits[1]
-        self.findings += data.end_overlap(self.source, self.profile, kit)
-        for process in self.kits.values():
-            process.map(self._slot_tokens(), streams.vocabulary)
-        self.kit_checks, found = official.causality(
-            self.source, self.profile, kit, model.answer, self.findings, purity.PUR010
-        )
-        self.findings += found
+    def _test(self, model: Model, streams: Streams, place: Place) -> None:
+        """What was scored once more, then every test of purity."""
+        official, rules = self.profile.evaluation.official, self.profile.evaluation.purity
+        assert self.sampler is not None
+        assert self.checkpoint is not None
+        first = self.evaluations[0]
+        scored_rows.verify(
+            model, self.record, rules, self.sampler.samples, self.profile.evaluation.agreement_bpb,
+            first.num_bytes / first.num_tokens,
+        )  # fmt: skip
+        self.findings += loading.check_weights(model, self.path, self.checkpoint)
+        tested = streams.purity_rows(self._purity_rows(), official.seq_len)
+        scored = streams.purity_rows(official.batch_size, official.seq_len)
+        bench = purity.check(model, tested, scored, rules, self.record)
+        surroundings.unregistered(bench)
+        if self.record.has_failed(purity.STATE):
+            return
+        scratch = place.room.tmp / "elsewhere"
+        scratch.mkdir()
+        variants = surroundings.variants(place.submitted, self.profile, place.kept, self.hello["neuron"], scratch)
+        surroundings.indifferent(bench, variants)
+        surroundings.other_dtypes(bench)
 
     def _evaluate_by_kit(self, model: Model, streams: Streams) -> None:
         self.say("the kit's own evaluation of the same model")
+        self.findings += data.end_overlap(self.source, self.profile, self.kits[1])
+        for process in self.kits.values():
+            process.map(self._slot_tokens(), streams.vocabulary)
         measured, found = official.evaluate(
             self.source, self.profile, self.kits, streams, model.answer, self.evaluations
         )
         self.evaluations += measured
+        self.findings += found
+
+    def _check_causality(self, model: Model) -> None:
+        self.kit_checks, found = official.causality(
+            self.source, self.profile, self.kits[1], model.answer, self.record.findings, CAUSALITY.code
+        )
         self.findings += found
 
     def _compare_public(self, public: Public) -> None:
@@ -417,6 +387,8 @@ class _Trial:
 
     def receipt(self) -> Receipt:
         """All that was found, as the trusted lane's receipt."""
+        self.findings += self.record.findings
+        self._withhold()
         return Receipt(
             scorer_version=scorer.__version__,
             lane=Lane.TRUSTED,
@@ -426,11 +398,7 @@ class _Trial:
             problem_site=self._problem_site(),
             profile=self.profile.name,
             profile_version=self.profile.version,
-            subject=Subject(
-                kind="file",
-                sha256=self.artifact.sha256,
-                others={str(other.member): other.sha256 for other in self.artifact.others},
-            ),
+            subject=Subject(kind="file", sha256=self.artifact.sha256),
             kit=self.kit.record,
             launch=None,
             clock=None,
@@ -447,8 +415,25 @@ class _Trial:
             log_tail=[],
             left_files=[],
             left_processes=[],
+            purity=self.record.tests,
+            purity_seconds=self.purity_seconds,
+            purity_seed=None if self.sampler is None else self.sampler.seed,
+            scoring_launches=self.launches,
             observed_findings=[found.model_dump(mode="json") for found in self.findings],
         )
+
+    def _withhold(self) -> None:
+        """Leave no number where one may be wrong, and say why there is none."""
+        rules = self.profile.rules
+        wrong = [
+            found
+            for found in self.findings
+            if found.code in NO_NUMBER and rules.get(found.code, found.severity.value) == Severity.HARD.value
+        ]
+        if wrong and self.problem is None:
+            self.problem = f"no score: {wrong[0].code} {wrong[0].message}"
+        if self.problem is not None:
+            self.evaluations = []
 
     def _problem_site(self) -> Site | None:
         line = self.findings[-1].artifact_line if self.problem and self.findings else None
@@ -465,11 +450,11 @@ class _Trial:
             environment_end=self.hello["environment"],
             packages=self.hello["packages"],
             neuron=self.hello["neuron"],
-            devices=self.loaded.get("devices", []),
+            devices=self.loaded.devices if self.loaded else [],
             knobs={},
             parameters=[
                 Parameter(name=name, shape=shape, dtype=dtype, device=device)
-                for name, shape, dtype, device in self.loaded.get("parameters", [])
+                for name, shape, dtype, device in (self.loaded.parameters if self.loaded else [])
             ],
             updates=[],
             census_update=None,
@@ -480,8 +465,3 @@ class _Trial:
             ],
             observer_seconds=0.0,
         )
-
-
-def _line(error: dict[str, Any]) -> int | None:
-    """Line of train.py in which an error rose."""
-    return int(error["frames"][-1][0]) if error["frames"] else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import torch
 
 from scorer.findings import Finding, define
 from scorer.trusted.process import DTYPES, ModelProcess
+from scorer.trusted.replies import Failed, Forwarded, Loaded, Located, State
 from scorer.trusted.sources import Source
 
 PUR001 = define(
@@ -74,12 +74,14 @@ class SubmissionError(Exception):
 class Model:
     """One loaded model. `forward_line` is the line of its forward in train.py, where a finding has no better place."""
 
-    def __init__(self, process: ModelProcess, source: Source, loaded: dict[str, Any], vocabulary: int) -> None:
-        self.process, self.source, self.vocabulary = process, source, vocabulary
-        self.forward_line: int | None = loaded["forward"] or source.function("load_for_eval")
-        self.device: str = source_device(loaded)
-        self.dtypes: set[str] = set(loaded["dtypes"])
+    def __init__(self, process: ModelProcess, source: Source, loaded: Loaded) -> None:
+        self.process, self.source, self.loaded = process, source, loaded
+        self.vocabulary = process.vocabulary
+        self.forward_line: int | None = loaded.forward or source.function(process.submitted.hook)
+        self.dtypes: set[str] = set(loaded.dtypes)
+        self.dtype: str | None = None  # of the logits, the same in every reply
         self.changed_input = False
+        self.elsewhere: str | None = None  # a device other than the one asked for that logits came from
         self._sent: list[tuple[int, torch.Tensor]] = []
         self._next_slot = 0
 
@@ -87,7 +89,7 @@ class Model:
         """Give the model a batch, int32 [rows, T]; at most two may be under way."""
         slot, self._next_slot = self._next_slot, 1 - self._next_slot
         self.process.put(slot, tokens)
-        self.process.poison(slot)
+        self.process.poison(slot, tokens.numel(), self.dtype)
         self._sent.append((slot, tokens))
         self.process.send(
             "forward", slot=slot, rows=tokens.shape[0], cols=tokens.shape[1], vocabulary=self.vocabulary, **flags
@@ -98,21 +100,26 @@ class Model:
         slot, tokens = self._sent.pop(0)
         reply = self.process.receive()
         where = f"for a batch of {tokens.shape[0]} x {tokens.shape[1]} tokens"
-        if not reply["ok"]:
-            error = reply["error"]
-            line = error["frames"][-1][0] if error["frames"] else self.forward_line
-            raise self._wrong(f"forward raises {error['type']} {where}: {error['message']}", line)
+        if isinstance(reply, Failed):
+            error = reply.error
+            raise self._wrong(f"forward raises {error.type} {where}: {error.message}", error.line)
+        assert isinstance(reply, Forwarded)
         expected = [*tokens.shape, self.vocabulary]
-        if not reply["exact"]:
-            raise self._wrong(f"forward returns a {reply['type']}, expected exactly a torch.Tensor")
-        if reply["shape"] != expected:
-            raise self._wrong(f"the logits have shape {reply['shape']} {where}, expected {expected}")
-        if reply["dtype"] not in DTYPES:
-            raise self._wrong(f"the logits are {reply['dtype']}, expected one of {', '.join(sorted(DTYPES))}")
-        if not reply["input_intact"] or not self.process.intact(slot, tokens):
+        if not reply.exact:
+            raise self._wrong(f"forward returns a {reply.type}, expected exactly a torch.Tensor")
+        if reply.shape != expected:
+            raise self._wrong(f"the logits have shape {reply.shape} {where}, expected {expected}")
+        if reply.dtype not in DTYPES:
+            raise self._wrong(f"the logits are {reply.dtype}, expected one of {', '.join(sorted(DTYPES))}")
+        if reply.dtype != (self.dtype or reply.dtype):
+            raise self._wrong(f"the logits are {reply.dtype} {where}, and were {self.dtype} before")
+        self.dtype = reply.dtype
+        if reply.device != self.process.submitted.device:
+            self.elsewhere = reply.device
+        if not reply.input_intact or not self.process.intact(slot, tokens):
             self.changed_input = True
-        self.dtypes.add(reply["dtype"])
-        logits = self.process.logits(slot, expected, reply["dtype"])
+        self.dtypes.add(reply.dtype)
+        logits = self.process.logits(slot, expected, reply.dtype)
         lowest, highest = torch.aminmax(logits)  # NaN wins in both
         if not (torch.isfinite(lowest) and torch.isfinite(highest)):
             row, position, token = (int(i) for i in torch.nonzero(~torch.isfinite(logits))[0])
@@ -133,16 +140,17 @@ class Model:
 
     def stream(
         self, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]
-    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """(logits, targets) of each (inputs, targets); the model computes the next batch while the caller uses one."""
-        waiting: list[torch.Tensor] = []
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+        """(inputs, targets, logits) of each (inputs, targets); the model computes one batch while another is used."""
+        waiting: list[tuple[torch.Tensor, torch.Tensor]] = []
         for inputs, targets in batches:
             self.send(inputs)
-            waiting.append(targets)
+            waiting.append((inputs, targets))
             if len(waiting) == 2:
-                yield self.receive(), waiting.pop(0)
-        for targets in waiting:
-            yield self.receive(), targets
+                logits = self.receive()
+                yield *waiting.pop(0), logits
+        for inputs, targets in waiting:
+            yield inputs, targets, self.receive()
 
     def locate(
         self,
@@ -162,21 +170,17 @@ class Model:
             other_slot=1, other_rows=second.shape[0], other_cols=second.shape[1],
             pairs=pairs, upto=upto, relative=relative, **flags,
         )  # fmt: skip
-        if not reply["ok"] or reply["module"] is None:
+        if not isinstance(reply, Located) or reply.module is None:
             return None, self.forward_line
-        return reply["module"], reply["line"] or self.forward_line
+        return reply.module, reply.line or self.forward_line
 
     def state(self) -> dict[str, tuple[str, str]]:
         """Everything that the model keeps: name -> (kind, hash)."""
         reply = self.process.call("state")
-        if not reply["ok"]:
-            raise self._wrong(f"the model's state cannot be read: {reply['error']['message']}")
-        return {name: (kind, value) for kind, name, value in reply["entries"]}
+        if isinstance(reply, Failed):
+            raise self._wrong(f"the model's state cannot be read: {reply.error.message}")
+        assert isinstance(reply, State)
+        return {name: (kind, value) for kind, name, value in reply.entries}
 
     def _wrong(self, message: str, line: int | None = None) -> SubmissionError:
         return SubmissionError(self.source.raise_at(PUR006, message, line or self.forward_line))
-
-
-def source_device(loaded: dict[str, Any]) -> str:
-    """Device type of the model's tensors; a model without tensors has none."""
-    return loaded["devices"][0] if loaded["devices"] else "none"

@@ -71,6 +71,30 @@ class Source:
             )
         )
 
+    def environment_read(self) -> int | None:
+        """Line of the first use of `environ` or `getenv`, or of the kit's question for rank and world size."""
+        return self._first(
+            lambda node: (
+                (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "get_dist_info", "environb"))
+                or (isinstance(node, ast.Name) and node.id in ("environ", "getenv", "get_dist_info"))
+            )
+        )
+
+    def own_name_or_directory(self) -> int | None:
+        """Line of the first look at `__name__` outside of the main guard, at `__file__` or the working directory."""
+        guards = {
+            id(part)
+            for node in self.tree.body
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Compare)
+            for part in ast.walk(node.test)
+        }
+        return self._first(
+            lambda node: (
+                (isinstance(node, ast.Name) and node.id in ("__name__", "__file__") and id(node) not in guards)
+                or (isinstance(node, ast.Attribute) and node.attr in ("getcwd", "cwd", "__name__", "__module__"))
+            )
+        )
+
     def class_line(self, name: str) -> int | None:
         """Line of a class of this name."""
         return self._first(lambda node: isinstance(node, ast.ClassDef) and node.name == name)

@@ -38,12 +38,13 @@ def unit(dtypes: Iterable[str]) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far apart two logits are, and whether that is too far."""
+    """How far apart two logits (or other quantities) are, and whether that is too far."""
 
     largest: float
     allowed: float
     exceeded: bool
     position: tuple[int, ...]  # of the largest difference, in the compared tensor
+    unit: str = "logit"
 
     def __str__(self) -> str:
         return f"largest change {self.largest:.3g}, allowed {self.allowed:.3g}"
