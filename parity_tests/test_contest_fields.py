@@ -57,6 +57,7 @@ def base() -> dict[str, Any]:
     change = {"split": ["public_val", "private_val"], "max_tokens": [4096, 8192]}
     offset = {"name": "private", "change": change, "bpb": [0.0, 0.1], "mean": 0.05, "sd": 0.01}  # it is 0.125
     profile["evaluation"]["allowed_offsets"] = [offset]
+    profile["machine"]["cores"] = 8
     return profile
 
 
@@ -260,8 +261,36 @@ import prepare
 
 HELD = "held_out.npy"
 FOUND = "data/*.parquet"
-BATCHES = prepare.make_dataloader(None, 1, 1, "train", "cpu", shard_ids=[3])
+BATCHES = prepare.make_dataloader(None, 1, 1, "train", "cpu", shard_ids=[4])
 OTHERS = prepare._document_batches("test", 0, 1)
+"""
+FLAGS = f"""{SUBMISSION}
+
+import os
+
+os.environ["XLA_USE_BF16"] = "1"
+os.environ["NEURON_CC_FLAGS"] = "--auto-cast=none"
+os.environ["NEURON_RT_VISIBLE_CORES"] = "0"
+"""
+CONSTANTS = f"""{SUBMISSION}
+
+NUM_RANKS = 8
+LNC = 1
+TRAIN_SECONDS = 600
+SAVE_RESERVE_SECONDS = 600
+"""
+GRID = f"""{SUBMISSION}
+
+import nki
+
+
+@nki.jit
+def kernel(x):
+    return x
+
+
+def run(x):
+    return kernel[1](x)
 """
 OLD = "import asynchat\n\n" + SUBMISSION
 FIELDS: dict[str, tuple[Any, See]] = {
@@ -333,7 +362,15 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "review.validation_files": (["held*"], reviewed(DATA)),
     "review.data_endings": ([".txt"], reviewed(DATA)),
     "review.split_argument": ({}, reviewed(DATA)),
-    "review.training_shards": (3, reviewed(DATA)),
+    "review.training_shards": (5, reviewed(DATA)),
+    "review.shard_argument": ("shards", reviewed(DATA)),
+    "review.conflicting_flags": ({}, reviewed(FLAGS)),
+    "review.rank_constants": ([], reviewed(CONSTANTS)),
+    "review.launch_constants": ({}, reviewed(CONSTANTS)),
+    "review.budget_constants": ({}, reviewed(CONSTANTS)),
+    "review.reserve_constants": ([], reviewed(CONSTANTS)),
+    "review.core_variables": ([], reviewed(FLAGS)),
+    "review.grid_variable": (None, reviewed(GRID)),
     "rules": ({"REV004": "advice"}, reviewed("import nowhere\n" + SUBMISSION)),
     "facts.uploads_per_week": (1, told),
     "facts.fingerprints[].split": ("other", compared()),

@@ -383,6 +383,8 @@ class ReviewRules(Section):
     validation_files: list[Text]  # patterns of file names that hold validation data
     data_endings: list[Text]  # of the names of files that hold data: ".parquet"
     split_argument: dict[Identifier, Index]  # function of the kit -> place of the argument that names the split
+    shard_argument: Identifier  # of those functions: names the shards to read
+    conflicting_flags: dict[Identifier, list[Text]]  # variable -> compiler flags that it contradicts when it is 1
     training_shards: Count  # of a training split; numbers from 0
     rank_constants: list[Text]  # names of constants that mean the number of ranks
     launch_constants: dict[Identifier, list[Text]]  # variable of the launch -> names of constants that mean its value

@@ -111,10 +111,10 @@ def untold_splits(source: Source, artifact: Artifact, profile: Profile) -> Itera
 
 
 def shard_numbers(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """Numbers in `shard_ids` that no training shard has."""
+    """Numbers of shards that no training shard has."""
     count = profile.review.training_shards
     for node in source.nodes:
-        if not isinstance(node, ast.keyword) or node.arg != "shard_ids":
+        if not isinstance(node, ast.keyword) or node.arg != profile.review.shard_argument:
             continue
         if _kit_call(source, source.parent(node) or node, profile) is None:
             continue

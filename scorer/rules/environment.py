@@ -121,14 +121,14 @@ def contradicting_settings(source: Source, artifact: Artifact, profile: Profile)
 
 
 def conflicting_compiler_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """XLA_USE_BF16=1 contradicts --auto-cast=none, and the compiler says so only when the run has started."""
+    """A variable set to 1 contradicts a compiler flag, and the compiler says so only when the run has started."""
+    conflicts = profile.review.conflicting_flags
     set_to = [(setting, source.texts(setting.value)) for setting in settings(source)]
-    bf16 = [s for s, values in set_to if s.name in ("XLA_USE_BF16", "XLA_DOWNCAST_BF16") and "1" in values]
-    if not bf16:
-        return
-    for setting, values in set_to:
-        if any("--auto-cast=none" in value or "--auto-cast none" in value for value in values):
-            yield source.hit(setting.node, OTHER=str(getattr(bf16[0].node, "lineno", 0)))
+    on = [s for s, values in set_to if s.name in conflicts and "1" in values]
+    for setting, values in set_to if on else []:
+        flags = {spelled for s in on for flag in conflicts[s.name] for spelled in (flag, flag.replace("=", " "))}
+        if any(flag in value for value in values for flag in flags):
+            yield source.hit(setting.node, OTHER=str(getattr(on[0].node, "lineno", 0)))
 
 
 @lru_cache(maxsize=1)

@@ -26,12 +26,11 @@ SAYS = (
     "builtins.print",
     "logging.",
     "warnings.",
-    "prepare.print0",
     "sys.stderr.write",
     "sys.stdout.write",
     "traceback.",
 )
-MAKERS = ("torch.optim.", "torch.nn.", "torch.utils.", "torch.compile", "torch.load", "prepare.")
+MAKERS = ("torch.optim.", "torch.nn.", "torch.utils.", "torch.compile", "torch.load")
 SAYING = {"print0", "log", "log0", "info", "warning", "warn", "error", "exception", "debug", "write", "append"}
 
 
@@ -173,6 +172,7 @@ def _jump(body: Sequence[ast.AST], in_loop: bool = False) -> ast.stmt | None:
 def other_implementation(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """An `except` clause that puts another implementation in the place of the one that has failed (S5)."""
     table = kernels(source)
+    makers = (*MAKERS, f"{profile.kit.module}.")
     for block in source.nodes:
         for name in ("body", "orelse", "finalbody"):
             statements = getattr(block, name, None)
@@ -184,7 +184,7 @@ def other_implementation(source: Source, artifact: Artifact, profile: Profile) -
                 for handler in node.handlers:
                     if always_raises(source, handler.body) or _waits_for(source, handler, CONTROL):
                         continue
-                    found = _replacement(source, node, handler, statements[:index], statements[index + 1 :])
+                    found = _replacement(source, node, handler, statements[:index], statements[index + 1 :], makers)
                     if found:
                         yield Hit(handler.lineno, {"FIRST": found[0], "SECOND": found[1]})
 
@@ -195,15 +195,16 @@ def _replacement(
     handler: ast.ExceptHandler,
     before: Sequence[ast.stmt],
     after: Sequence[ast.stmt],
+    makers: tuple[str, ...],
 ) -> tuple[str, str] | None:
     """(what the body makes, what stands in for it afterwards), where both are the program's own or torch's."""
-    made = _made(source, [*node.body, *node.orelse])
+    made = _made(source, [*node.body, *node.orelse], makers)
     if "return" in made:
         rest = [*handler.body, *after] if not _leaves(handler.body) else handler.body
     else:
         rest = handler.body
-    instead = _made(source, rest)
-    kept = _made(source, before)
+    instead = _made(source, rest, makers)
+    kept = _made(source, before, makers)
     for target, first in made.items():
         second = instead.get(target)
         if second is None and target != "return" and not _stores(source, handler.body, target):
@@ -213,7 +214,7 @@ def _replacement(
     return None
 
 
-def _made(source: Source, statements: Sequence[ast.AST]) -> dict[str, str]:
+def _made(source: Source, statements: Sequence[ast.AST], makers: tuple[str, ...]) -> dict[str, str]:
     """Target, or "return" -> the function or class of the program, of the kit or of torch that makes its value."""
     found: dict[str, str] = {}
     for statement in statements:
@@ -224,18 +225,18 @@ def _made(source: Source, statements: Sequence[ast.AST]) -> dict[str, str]:
                 target, value = "return", node.value
             else:
                 continue
-            maker = _maker(source, value)
+            maker = _maker(source, value, makers)
             if maker:
                 found.setdefault(target, maker)
     return found
 
 
-def _maker(source: Source, value: ast.AST) -> str | None:
+def _maker(source: Source, value: ast.AST, makers: tuple[str, ...]) -> str | None:
     named = value
     while isinstance(named, (ast.Call, ast.Subscript)):
         named = named.func if isinstance(named, ast.Call) else named.value
     full = source.resolve(named)
-    if full is not None and named is not value and full.startswith(MAKERS):
+    if full is not None and named is not value and full.startswith(makers):
         return ast.unparse(named)
     if isinstance(named, ast.Name) and any(
         isinstance(b.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
@@ -263,18 +264,18 @@ def error_only_printed(source: Source, artifact: Artifact, profile: Profile) -> 
     for node in source.nodes:
         if not isinstance(node, ast.ExceptHandler) or _waits_for(source, node, UNRELATED):
             continue
-        said = [statement for statement in node.body if _says(source, statement)]
+        said = [statement for statement in node.body if _says(source, statement, profile)]
         idle = [s for s in node.body if isinstance(s, (ast.Pass, ast.Continue)) or s in said]
         if said and len(idle) == len(node.body):
             yield Hit(node.lineno, {"ERROR": ast.unparse(node.type) if node.type else "everything"})
 
 
-def _says(source: Source, statement: ast.stmt) -> bool:
+def _says(source: Source, statement: ast.stmt, profile: Profile) -> bool:
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False
     callee = statement.value.func
     full = source.resolve(callee)
-    if full is not None:
+    if full is not None and not full.startswith(f"{profile.kit.module}."):
         return full.startswith(SAYS)
     last = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     return last in SAYING
