@@ -277,7 +277,6 @@ CONSTANTS = f"""{SUBMISSION}
 NUM_RANKS = 8
 LNC = 1
 TRAIN_SECONDS = 600
-SAVE_RESERVE_SECONDS = 600
 """
 GRID = f"""{SUBMISSION}
 
@@ -368,7 +367,6 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "review.rank_constants": ([], reviewed(CONSTANTS)),
     "review.launch_constants": ({}, reviewed(CONSTANTS)),
     "review.budget_constants": ({}, reviewed(CONSTANTS)),
-    "review.reserve_constants": ([], reviewed(CONSTANTS)),
     "review.core_variables": ([], reviewed(FLAGS)),
     "review.grid_variable": (None, reviewed(GRID)),
     "rules": ({"REV004": "advice"}, reviewed("import nowhere\n" + SUBMISSION)),
