@@ -10,6 +10,7 @@ from scorer.compare import control
 from scorer.compare.case import Case
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity
+from scorer.room.bounds import OVER_LIMIT
 from scorer.room.lane import FAILED, MISSING_MODULE, TIMED_OUT
 from scorer.room.receipts import Lane
 
@@ -17,7 +18,7 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 
 # Causes before symptoms: what the program was told, what it left and did, how it reads, what ran, what came out.
 FAMILIES = ("KNB", "ENV", "CKP", "RUN", "REV", "PUR", "KRN", "OPS", "LCK", "SCR", "CTL")
-DID_NOT_RUN = (FAILED, TIMED_OUT, MISSING_MODULE)
+DID_NOT_RUN = (FAILED, TIMED_OUT, MISSING_MODULE, OVER_LIMIT)
 """Codes of an artifact that did not run: nothing else about it matters more."""
 
 _OWN_LANES = (Lane.LOCAL.value, Lane.CONTROL.value)

@@ -25,6 +25,7 @@ from scorer.contest.schema import (
     LaunchRules,
     Profile,
     Purity,
+    RoomLimits,
     Ruling,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "Profile",
     "ProfileError",
     "Purity",
+    "RoomLimits",
     "Ruling",
     "load",
     "names",

@@ -319,10 +319,11 @@ class RoomLimits(Section):
     """What one run in the clean room may use; all ranks together, except where the kernel counts per process."""
 
     cpu_seconds: Count  # of each process
-    memory_bytes: Count  # address space of each process
+    memory_bytes: Count  # held by all processes and in the room's /tmp and /dev/shm; the most that one may ask for
     open_files: Count  # of each process
     processes: Count  # at once
     file_bytes: Count  # of each file
+    disk_bytes: Count  # of all files
 
 
 class KitFunctions(Section):

@@ -38,6 +38,7 @@ from typing import IO, Any, Self
 
 import psutil
 
+from scorer.contest import RoomLimits
 from scorer.room.supervisor import kernel
 from scorer.room.supervisor.namespaces import NAMES as PROTECTIONS
 from scorer.room.supervisor.view import View
@@ -53,14 +54,14 @@ REMOVE_SECONDS = 60.0
 MOST_FILES = 100_000
 
 # Generous: they stop an accident (a runaway log, a leak of descriptors), not a well-behaved large run.
-LIMITS = {
-    "cpu_seconds": 7 * 24 * 3600,
-    "memory_bytes": 1 << 40,
-    "open_files": 65_536,
-    "processes": 4096,
-    "file_bytes": 256 << 30,
-    "disk_bytes": 1 << 40,
-}
+LIMITS = RoomLimits(
+    cpu_seconds=7 * 24 * 3600,
+    memory_bytes=1 << 40,
+    open_files=65_536,
+    processes=4096,
+    file_bytes=256 << 30,
+    disk_bytes=1 << 40,
+)
 HOME_DIRECTORIES = ("/home", "/root")
 SYSTEM_DIRECTORIES = {"/", "/dev", "/etc", "/nix", "/opt", "/proc", "/sys", "/usr", "/var"}
 SHARED_DIRECTORIES = ("/tmp", "/var/tmp", "/run")  # of sockets, and of other programs' files
@@ -80,7 +81,7 @@ class RoomError(RuntimeError):
 class Exceeded:
     """A limit of the room as a whole that was passed, which ended everything in it."""
 
-    limit: str  # a key of LIMITS
+    limit: str  # a field of contest.RoomLimits
     allowed: int
     used: int
     process: str  # command line of the process behind it, as far as can be told
@@ -92,7 +93,7 @@ class Room:
     def __init__(
         self,
         *,
-        limits: Mapping[str, int] = LIMITS,
+        limits: RoomLimits = LIMITS,
         visible: Sequence[Path] = (),
         secret: Sequence[Path] = (),
         without: Collection[str] = (),
@@ -115,7 +116,7 @@ class Room:
         self.records = self.control / "records"  # what of `control` the commands may write
         for directory in (self.work, self.home, self.tmp, self.caches, self.control, self.records):
             directory.mkdir()
-        self._limits = dict(limits)
+        self._limits = limits
         self._visible, self._secret = list(visible), list(secret)
         self._protections = [name for name in PROTECTIONS if name not in without]
         self._shared_caches: set[Path] = set()
@@ -188,7 +189,7 @@ class Room:
             "owner": os.getpid(),
             "protections": self._protections,
             "view": asdict(self._view(command, environment, cwd or self.work)),
-            "limits": self._limits,
+            "limits": self._limits.model_dump(),
             "disk": [str(place) for place in self._own_places()],
         }
         try:
@@ -234,7 +235,7 @@ class Room:
             visible=[str(self.root), *sorted(visible)],
             hidden=[*map(str, hidden), *HOME_DIRECTORIES, *SHARED_DIRECTORIES],
             secret=[str(path) for path in self._secret],
-            private={"/tmp": self._limits["memory_bytes"] // 4, "/dev/shm": self._limits["memory_bytes"] // 2},
+            private={"/tmp": self._limits.memory_bytes // 4, "/dev/shm": self._limits.memory_bytes // 2},
         )
 
     def leftover_files(self, *, allowed: Sequence[str] = ()) -> list[str]:

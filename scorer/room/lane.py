@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import scorer
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
-from scorer.room import checkpoint, log, records
+from scorer.room import bounds, checkpoint, log, records
 from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
@@ -168,7 +168,7 @@ def run_lane(
     for stale in (keep / profile.files.checkpoint, keep / LOG_NAME):
         stale.unlink(missing_ok=True)
     visible = [OBSERVER, kit.directory, kit.cache_dir]
-    with guard(), Room(visible=visible, without=spec.without) as room:
+    with guard(), Room(limits=profile.room, visible=visible, without=spec.without) as room:
         return _Run(spec, profile, kit, keep, room).receipt(progress)
 
 
@@ -349,14 +349,28 @@ class _Run:
             problem = f"still running after {limit:g} s (the profile's run_timeout_seconds), {done} updates made"
             self._find(TIMED_OUT, problem)
             return Outcome.TIMED_OUT, problem, None
+        if process.exceeded is not None:
+            over = process.exceeded
+            problem = self._rename(f"{bounds.of_room(over)}; {_last_line(lines)}")
+            evidence = {"limit": over.limit, "allowed": over.allowed, "used": over.used}
+            self._find(bounds.OVER_LIMIT, problem, evidence=evidence)
+            return Outcome.FAILED, problem, None
         problems = sorted((j.problem for j in journals if j.problem is not None), key=lambda problem: problem.at)
         killed = None if exit_code == 0 else _killed(lines)
         if exit_code != 0 and problems and not killed:
             first = problems[0]
             problem = f"rank {first.rank}: {first.type}: {first.message}"
+            if met := bounds.met(f"{first.type}: {first.message}"):
+                problem = f"{bounds.of_process(met, self.profile.room)}; {problem}"
+                self._find(bounds.OVER_LIMIT, problem, first.site, rank=first.rank, evidence={"limit": met})
+                return Outcome.FAILED, problem, first.site
             code = MISSING_MODULE if first.type == "ModuleNotFoundError" else FAILED
             self._find(code, problem, first.site, rank=first.rank)
             return Outcome.FAILED, problem, first.site
+        if killed and (met := bounds.met(killed)):
+            problem = f"{bounds.of_process(met, self.profile.room)}; {killed}; {_last_line(lines)}"
+            self._find(bounds.OVER_LIMIT, problem, evidence={"limit": met})
+            return Outcome.FAILED, problem, None
         if exit_code != 0:
             problem = process.problem or killed or self._full_disk() or _last_words(exit_code, lines)
             self._find(FAILED, problem)
@@ -420,7 +434,7 @@ class _Run:
         places = (f"{self.profile.files.output_directory}/", "<buffer>")
         return event.kind == "save" and event.detail.startswith(places)
 
-    def _find(self, code: str, message: str, site: Site | None = None, rank: int | None = None) -> None:
+    def _find(self, code: str, message: str, site: Site | None = None, rank: int | None = None, **fields: Any) -> None:
         """Raise a finding once: every rank runs the same lines."""
         place, artifact_line = None, None
         if site is not None and isinstance(self.spec.source, Artifact):
@@ -435,6 +449,7 @@ class _Run:
             artifact_line=artifact_line,
             lane=self.spec.lane.value,
             rank=rank,
+            **fields,
         )
         if all((known.code, known.message, known.place) != (code, found.message, place) for known in self.findings):
             self.findings.append(found)
@@ -530,5 +545,9 @@ def _killed(lines: list[str]) -> str | None:
 
 
 def _last_words(exit_code: int, lines: list[str]) -> str:
+    return f"exit code {exit_code}; {_last_line(lines)}"
+
+
+def _last_line(lines: list[str]) -> str:
     said = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
-    return f"exit code {exit_code}; the last line of output: {said}"
+    return f"the last line of output: {said}"

@@ -218,7 +218,7 @@ class _Trial:
 
     def _start_kit(self, stack: contextlib.ExitStack) -> Streams:
         """The kit in processes of its own, one for each world size of the cross-check; the first reads the streams."""
-        room = stack.enter_context(Room())
+        room = stack.enter_context(Room(limits=self.profile.room))
         environment = self._environment(room, self.kit.cache_dir)
         rules, evaluation = self.profile.kit, self.profile.evaluation
         sizes = {getattr(evaluation, name).world_size for name in evaluation.cross_check}
@@ -248,7 +248,7 @@ class _Trial:
     def _start_host(self, stack: contextlib.ExitStack) -> Place:
         """A model's room holds the submission, the checkpoint, and of the kit's data what the profile names."""
         data, kit = self.kit.cache_dir, self.kit.directory
-        room = stack.enter_context(Room(secret=() if kit.is_relative_to(data) else [data]))
+        room = stack.enter_context(Room(limits=self.profile.room, secret=() if kit.is_relative_to(data) else [data]))
         given = room.root / "kit-data"
         given.mkdir()
         for path in self.kit.model_data(self.profile.kit.model_files):
@@ -291,7 +291,7 @@ class _Trial:
             self.findings += [found for found in heard if (found.code, found.artifact_line) not in told]
 
     def _start_public(self, stack: contextlib.ExitStack) -> Public:
-        room = stack.enter_context(Room())
+        room = stack.enter_context(Room(limits=self.profile.room))
         train_py, checkpoint = self._give(room)
         settings = self.profile.evaluation.public
         environment = self._environment(room, self.kit.cache_dir)

@@ -19,6 +19,7 @@ from scorer.room.supervisor import processes
 
 INTERVAL_SECONDS = 0.05
 DISK_INTERVAL_SECONDS = 1.0
+CPU_GRACE_SECONDS = 5
 _SHARE_OF_TIME = 0.01  # looking may take this much of the supervisor's time: with many processes it looks less often
 
 
@@ -43,8 +44,10 @@ def apply(limits: dict[str, int]) -> None:
     }
     for number, wanted in per_process.items():
         hard = resource.getrlimit(number)[1]
-        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(number, (value, value))
+        ceiling = wanted + CPU_GRACE_SECONDS if hard == resource.RLIM_INFINITY else hard
+        # Processor time: a moment between the soft limit's SIGXCPU, which has a name, and the hard limit's SIGKILL.
+        later = wanted + CPU_GRACE_SECONDS if number == resource.RLIMIT_CPU else wanted
+        resource.setrlimit(number, (min(wanted, ceiling), min(later, ceiling)))
 
 
 class Watch:
