@@ -9,7 +9,7 @@ from scorer.findings import define
 from scorer.room.cleanroom import Exceeded
 
 OVER_LIMIT = define(
-    "RUN014",
+    "RUN018",
     title="The run went over a limit of the clean room",
     why="The limits are the profile's: a program that needs more ends early on the scoring machine, or harms it.",
     remedy="Use less of what the message names; if the contest allows more, say so under `room` in the profile.",
