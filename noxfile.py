@@ -176,6 +176,12 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def exploits(session: nox.Session) -> None:
+    """Try every known way to cheat or to break the judge: caught, number right, judge alive, nothing left / total."""
+    python(session, "-m", "parity_tests.exploits", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def handkept(session: nox.Session) -> None:
     """Build hand-kept contest files of full size (5,000 lines) under many settings and compare the runs bit for bit."""
     python(session, "-m", "parity_tests.hand_kept.proof", *session.posargs)
