@@ -45,6 +45,12 @@ CKP004 = define(
     remedy="Save {'model_state': ..., 'model_config': ..., 'meta': {...}}.",
     severity=Severity.ADVICE,
 )
+CKP005 = define(
+    "CKP005",
+    title="Submission or checkpoint changed while it was scored",
+    why="The receipt names the bytes that were there at first; what was scored later were others.",
+    remedy="Let no other build write to the output directory meanwhile, and score again.",
+)
 
 PREFIX = re.compile(r"(?:^|\.)(module|_orig_mod)\.")
 PARTS = ("model_state", "model_config", "meta")

@@ -12,6 +12,7 @@ from anything but the tokens before them and the weights, there is no number.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -300,8 +301,19 @@ class _Trial:
         return public
 
     def _give(self, room: Room) -> tuple[Path, Path]:
-        train_py = room.give("train.py", self.artifact.train_py.read_bytes())
-        return train_py, room.give(self.profile.files.checkpoint, self.path.read_bytes())
+        """The files that the receipt names, and no others that have taken their place since."""
+        assert self.checkpoint is not None
+        given = []
+        for name, path, sha256 in (
+            ("train.py", self.artifact.train_py, self.artifact.sha256),
+            (self.profile.files.checkpoint, self.path, self.checkpoint.sha256),
+        ):
+            content = path.read_bytes() if path.is_file() else b""
+            if hashlib.sha256(content).hexdigest() != sha256:
+                message = f"{path.name} is not the file any more that it was when the scoring began"
+                raise SubmissionError(self.source.raise_at(checkpoints.CKP005, message, None))
+            given.append(room.give(name, content))
+        return given[0], given[1]
 
     def _slot_tokens(self) -> int:
         """Room for the largest batch: of any measurement, and of the purity tests with their longest rows."""
