@@ -86,7 +86,7 @@ def main() -> None:
                 reply = process.call(operation)
                 assert reply["ok"], reply
             process.map(settings.batch_size * settings.seq_len, vocabulary)
-            model = Model(process, Source(artifact), reply, vocabulary)
+            model = Model(process, Source(artifact, profile), reply, vocabulary)
             pairs = [(bare_seconds(bare), trusted_seconds(model, batches)) for _ in range(chosen.pairs + 1)][1:]
     for alone, trusted in pairs:
         print(f"bare {tokens / alone:8,.0f} tokens/s   trusted {tokens / trusted:8,.0f}   ratio {alone / trusted:.3f}")

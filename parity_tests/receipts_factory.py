@@ -202,7 +202,7 @@ def receipt(lane: Lane) -> Receipt:
         evaluation("trusted, official settings", official.split, official.max_tokens, 2.625),
         evaluation("trusted, public settings", public.split, public.max_tokens, 2.5),
         evaluation("trusted, shard changed", official.split, public.max_tokens, 2.5625),
-        evaluation("kit, eval-public", public.split, public.max_tokens, 2.5),
+        evaluation("kit, by its command", public.split, public.max_tokens, 2.5),
     ]
     program = ["-m", "recipe", "--config", "small"] if local else ["train.py"]
     return Receipt(

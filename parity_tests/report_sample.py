@@ -81,7 +81,7 @@ def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane,
         update={
             "evaluations": [
                 _evaluation("trusted, public settings", "public_val", 32768, 128, 1.83421),
-                _evaluation("kit, eval-public", "public_val", 32768, 128, 1.83421),
+                _evaluation("kit, by its command", "public_val", 32768, 128, 1.83421),
                 _evaluation("trusted, official settings", "private_val", 65536, 128, 1.84093),
             ]
         }

@@ -173,7 +173,7 @@ def start(tmp_path: Path, room: Room, monkeypatch: pytest.MonkeyPatch) -> Bench:
     variables = {profile.kit.cache_variable: str(kit.cache_dir), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     process = KitProcess(room, room.environment(pythonpath=[directory], variables=variables), profile.kit)
     artifact, _ = kits.written(tmp_path / "submission", "late")
-    return Bench(profile, kit, process, room, Source(artifact))
+    return Bench(profile, kit, process, room, Source(artifact, profile))
 
 
 @pytest.fixture(scope="module")

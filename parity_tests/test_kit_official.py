@@ -101,14 +101,14 @@ def test_the_whole_judge_works_with_either_kit(tmp_path: Path, name: str) -> Non
     assert receipt.outcome is Outcome.COMPLETE
     measured = {one.name: one for one in receipt.evaluations}
     for settings in ("public", "official"):
-        kit, ours = measured[f"kit, evaluate_bpb, {settings} settings"], measured[f"trusted, {settings} settings"]
+        kit, ours = measured[f"kit, called, {settings} settings"], measured[f"trusted, {settings} settings"]
         nats, count = by_hand(name, kit_of(name), ours.split, ours.num_tokens, ours.seq_len, 1)
         assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes)
         assert ours.num_bytes == count
         for one in (kit, ours):
             assert math.isclose(float.fromhex(one.total_nats), nats, rel_tol=1e-6)
             assert math.isclose(float.fromhex(one.val_bpb), nats / math.log(2) / count, rel_tol=1e-6)
-    assert measured["kit, eval-public"].num_bytes == measured["trusted, public settings"].num_bytes
+    assert measured["kit, by its command"].num_bytes == measured["trusted, public settings"].num_bytes
     assert [(check.name, check.passed) for check in receipt.kit_checks] == [("causality_check", True)]
     assert set(receipt.kit.files) == set(kit_of(name).record.files) >= {"prepare.py"}
     assert not list((kits.KITS / name).rglob("*.pyc"))
@@ -118,12 +118,12 @@ def test_the_whole_judge_works_with_either_kit(tmp_path: Path, name: str) -> Non
 def test_a_kit_that_adds_up_over_ranks_is_run_on_as_many(tmp_path: Path, name: str) -> None:
     receipt = judged(tmp_path, name, evaluation__public__world_size=2, evaluation__public__max_tokens=301)
     measured = {one.name: one for one in receipt.evaluations}
-    kit, ours = measured["kit, evaluate_bpb, public settings"], measured["trusted, public settings"]
+    kit, ours = measured["kit, called, public settings"], measured["trusted, public settings"]
     nats, count = by_hand(name, kit_of(name), "public_val", 301, 16, 2)
     assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes) == (302, count)
     assert math.isclose(float.fromhex(kit.total_nats), nats, rel_tol=1e-6)
     assert [found["message"] for found in receipt.observed_findings] == []
-    by_command = measured["kit, eval-public"]  # one process: other tokens, which are measured, too
+    by_command = measured["kit, by its command"]  # one process: other tokens, which are measured, too
     assert by_command.num_tokens == measured["trusted, public settings on one rank"].num_tokens == 301
 
 

@@ -70,16 +70,16 @@ def test_a_clean_submission_is_scored_without_a_finding(clean: Receipt, kit: Kit
         "trusted, public settings",
         "trusted, context changed",
         "trusted, shard changed",
-        "kit, evaluate_bpb, public settings",
-        "kit, eval-public",
+        "kit, called, public settings",
+        "kit, by its command",
     ]
     for name, one in evaluations.items():
         nats, count = by_hand(kit, one.split, one.num_tokens, one.seq_len)
         assert one.num_bytes == count, name
         assert math.isclose(float.fromhex(one.total_nats), nats, rel_tol=1e-6), name
-    assert evaluations["trusted, public settings"].total_nats == evaluations["kit, eval-public"].total_nats
-    assert evaluations["trusted, public settings"].val_bpb == evaluations["kit, eval-public"].val_bpb
-    assert evaluations["kit, evaluate_bpb, public settings"].val_bpb == evaluations["kit, eval-public"].val_bpb
+    assert evaluations["trusted, public settings"].total_nats == evaluations["kit, by its command"].total_nats
+    assert evaluations["trusted, public settings"].val_bpb == evaluations["kit, by its command"].val_bpb
+    assert evaluations["kit, called, public settings"].val_bpb == evaluations["kit, by its command"].val_bpb
     assert [(check.name, check.passed) for check in clean.kit_checks] == [("causality_check", True)]
 
 
@@ -223,7 +223,7 @@ def test_the_checkpoints_form_is_checked(tmp_path: Path, content: Any, code: str
     from scorer.trusted.sources import Source
 
     artifact, checkpoint = written(tmp_path, submission(), content)
-    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact))
+    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact, small_profile()), FILES)
     assert [finding.code for finding in found] == [code]
     assert found[0].artifact_line == line_of(TRAIN_PY, "torch.save(")
 
@@ -233,7 +233,7 @@ def test_a_clean_checkpoint_raises_nothing(tmp_path: Path) -> None:
     from scorer.trusted.sources import Source
 
     artifact, checkpoint = written(tmp_path, submission())
-    assert check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact)) == []
+    assert check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact, small_profile()), FILES) == []
 
 
 def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
 
     artifact, checkpoint = written(tmp_path, submission())
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact))
+    found = check(checkpoint, inspect(checkpoint, "out/final.pt", FILES), Source(artifact, small_profile()), FILES)
     assert [finding.code for finding in found] == ["CKP001"]
 
 
@@ -292,7 +292,7 @@ def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[str]:
     assert settings is not None
     assert clean.checkpoint is not None
     measured = [one.model_copy(update={"batch_size": 5}) for one in clean.evaluations]
-    found = with_recipe(Source(artifact), small_profile(), local, clean.checkpoint, settings, measured)
+    found = with_recipe(Source(artifact, small_profile()), small_profile(), local, clean.checkpoint, settings, measured)
     return [finding.code for finding in found]
 
 

@@ -249,7 +249,9 @@ class Workshop:
         self._end()
         train_py = self.room.work / "train.py"
         train_py.write_text(text, "utf-8")
-        process = self.host.start(Submitted(train_py, self.checkpoint, "cpu"), SCORED_ROWS * LENGTH, VOCABULARY)
+        process = self.host.start(
+            Submitted(train_py, self.checkpoint, "cpu", "load_for_eval"), SCORED_ROWS * LENGTH, VOCABULARY
+        )
         self.processes.append(process)
         return process
 
@@ -260,7 +262,7 @@ class Workshop:
         imported, loaded = process.call("import"), process.call("load", hook="load_for_eval")
         assert imported.ok, imported
         assert isinstance(loaded, Loaded), loaded
-        return Model(process, Source(artifact), loaded)
+        return Model(process, Source(artifact, small_profile()), loaded)
 
     def tested(self, text: str, scored: torch.Tensor | None = None) -> Record:
         """The record of the purity tests in one process."""

@@ -53,7 +53,7 @@ class Case:
     @cached_property
     def source(self) -> Source:
         """The artifact's syntax tree."""
-        return Source(self.artifact)
+        return Source(self.artifact, self.profile)
 
     def complete(self, *lanes: Receipt | None) -> bool:
         """Whether all of these lanes ran to their end."""

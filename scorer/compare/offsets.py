@@ -69,7 +69,7 @@ def check(case: Case, parts: Sequence[Offset]) -> list[Finding]:
     findings = []
     for part in parts:
         if part.name in (SAVED, "batch size") and abs(part.part_bpb) > allowed:
-            line = case.source.save() if part.name == SAVED else case.source.function(case.profile.evaluation.hook)
+            line = case.source.save() if part.name == SAVED else case.source.loader()
             message = f"{part.name}: {part.part_bpb:+.6f} bpb, allowed {allowed:g}"
             findings.append(finding(SCR004, message, lane="trusted", evidence={"part": part.name}, **case.at(line)))
     return [*findings, *_limits(case), *_fingerprints(case)]

@@ -329,6 +329,7 @@ class RoomLimits(Section):
 class KitFunctions(Section):
     """What the kit's functions are called, by what they do."""
 
+    ranks: Identifier  # says which rank this is, and of how many
     tokenizer: Identifier
     token_bytes: Identifier
     documents: Identifier

@@ -13,15 +13,15 @@ from scorer.trusted.sources import Source
 SCR001 = define(
     "SCR001",
     title="The trusted score is not the recipe's own",
-    why="Same checkpoint, same tokens, another number: load_for_eval rebuilds another model than the one that was "
+    why="Same checkpoint, same tokens, another number: the hook rebuilds another model than the one that was "
     "trained, or the recipe measures it otherwise.",
-    remedy="Compare load_for_eval with how the recipe builds its model: dtype, flags, weights that are not saved, code "
+    remedy="Compare the hook with how the recipe builds its model: dtype, flags, weights that are not saved, code "
     "that runs under __main__ only.",
 )
 SCR002 = define(
     "SCR002",
     title="The trusted score is not the organiser's",
-    why="The kit's eval-public, run on the same file, checkpoint and tokens, gives another number: the leaderboard "
+    why="The kit's own command, run on the same file, checkpoint and tokens, gives another number: the leaderboard "
     "will not show what the judge says.",
     remedy="Look for what differs between the two processes: module name, working directory, what the import does.",
 )
@@ -33,9 +33,9 @@ SCR003 = define(
 )
 SCR005 = define(
     "SCR005",
-    title="The organiser's eval-public gives no score",
+    title="The organiser's command gives no score",
     why="What the organiser's own command cannot score will not be scored after the upload.",
-    remedy="Run prepare.py eval-public on the file and checkpoint by hand; the message holds its last words.",
+    remedy="Run the kit's command on the file and checkpoint by hand; the message holds its last words.",
 )
 SCR007 = define(
     "SCR007",
@@ -78,11 +78,11 @@ def with_public(
 ) -> list[Finding]:
     """The trusted score under the public settings, on one rank, against the organiser's command."""
     ours = ways.trusted(evaluations, ways.one_rank(profile))
-    return [] if ours is None else _same(source, profile, SCR002, "the kit's eval-public", public, ours)
+    return [] if ours is None else _same(source, profile, SCR002, "the kit's own command", public, ours)
 
 
 def _same(source: Source, profile: Profile, code: str, who: str, theirs: Evaluation, ours: Evaluation) -> list[Finding]:
-    line = source.function("load_for_eval")
+    line = source.loader()
     for what in ("split", "seq_len", "world_size", "num_tokens", "num_bytes"):
         here, there = getattr(ours, what), getattr(theirs, what)
         if here != there:

@@ -15,7 +15,7 @@ SCR020 = define(
     "SCR020",
     title="The score is below the contest's floor: audit",
     why="Nothing honest was ever seen there. The tests of purity found nothing, and they cannot find everything.",
-    remedy="Read how the score comes about: data, byte table, load_for_eval, forward; then raise the profile's "
+    remedy="Read how the score comes about: data, byte table, the hook that loads, forward; then raise the profile's "
     "evaluation.audit.floor_bpb, or refuse the submission.",
 )
 SCR021 = define(
@@ -29,7 +29,7 @@ SCR022 = define(
     "SCR022",
     title="The score is no better than a uniform guess",
     why="A model that has learned anything is better: weights, vocabulary or dtype are not the trained ones.",
-    remedy="Compare load_for_eval with how the recipe builds its model, and the checkpoint with the one it saved.",
+    remedy="Compare the hook with how the recipe builds its model, and the checkpoint with the one it saved.",
     severity=Severity.ADVICE,
 )
 
@@ -39,7 +39,7 @@ def believable(source: Source, profile: Profile, evaluations: Sequence[Evaluatio
     official = ways.trusted(evaluations, profile.evaluation.official)
     if official is None:
         return []
-    rules, line = profile.evaluation.audit, source.function(profile.evaluation.hook)
+    rules, line = profile.evaluation.audit, source.loader()
     bpb = float.fromhex(official.val_bpb)
     evidence = {"val_bpb": official.val_bpb, "decided_by": "audit"}
     findings = []

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from scorer.contest import Files
 from scorer.findings import Finding, Severity, define
 from scorer.room.receipts import Checkpoint
 from scorer.trusted.sources import Source
@@ -40,9 +41,9 @@ CKP003 = define(
 CKP004 = define(
     "CKP004",
     title="The checkpoint lacks a part that the contest asks for",
-    why="The contest's checkpoint is a dict with model_state, model_config and meta; a file without them may be "
-    "refused, and no score says which run it comes from.",
-    remedy="Save {'model_state': ..., 'model_config': ..., 'meta': {...}}.",
+    why="The contest's checkpoint is a dict of certain parts; a file without them may be refused, and no score says "
+    "which run it comes from.",
+    remedy="Save a dict with the parts that the message names; the contest's profile lists them all.",
     severity=Severity.ADVICE,
 )
 CKP005 = define(
@@ -53,12 +54,11 @@ CKP005 = define(
 )
 
 PREFIX = re.compile(r"(?:^|\.)(module|_orig_mod)\.")
-PARTS = ("model_state", "model_config", "meta")
 # What torch's own tensors need; `weights_only` admits these and more of their kind.
 PLAIN_GLOBALS = re.compile(r"(collections OrderedDict|torch\._utils _rebuild\w+|torch\.serialization \w+|torch \w+)")
 
 
-def check(path: Path, checkpoint: Checkpoint, source: Source) -> list[Finding]:
+def check(path: Path, checkpoint: Checkpoint, source: Source, files: Files) -> list[Finding]:
     """Findings about the checkpoint at `path`, which `checkpoint` describes; their place is the `torch.save`."""
     line = source.save()
     findings = []
@@ -87,14 +87,15 @@ def check(path: Path, checkpoint: Checkpoint, source: Source) -> list[Finding]:
                 evidence={"keys": prefixed[:5]},
             )
         )
-    missing = sorted(set(PARTS) - parts(path))
+    missing = [part for part in files.checkpoint_parts if part not in parts(path)]
+    missing += [f"{key} in its {files.meta_part}" for key in files.meta_keys if key not in checkpoint.meta]
     if missing:
         findings.append(source.raise_at(CKP004, f"the checkpoint has no {', '.join(missing)}", line))
     return findings
 
 
 def changed_weights(
-    path: Path, parameters: Sequence[tuple[str, list[int], str]], state: Mapping[str, str]
+    path: Path, parameters: Sequence[tuple[str, list[int], str]], state: Mapping[str, str], files: Files
 ) -> list[str]:
     """Parameters of the loaded model that are not the checkpoint's tensor of that name, cast to their dtype.
 
@@ -102,7 +103,7 @@ def changed_weights(
     compared: what a submission packs otherwise it may unpack.
     """
     content: Any = torch.load(path, map_location="cpu", weights_only=True)
-    saved = content.get("model_state", content) if isinstance(content, dict) else {}
+    saved = content.get(files.state_part, content) if isinstance(content, dict) else {}
     changed = []
     for name, shape, dtype in parameters:
         tensor = saved.get(name)

@@ -14,7 +14,7 @@ PUR015 = define(
     "PUR015",
     title="The model process writes files, starts processes or opens connections",
     why="A model that is being scored has nothing to write: such a file may be the score that the scorer reads next.",
-    remedy="Remove it from everything that runs at import, in load_for_eval, in forward and at exit.",
+    remedy="Remove it from everything that runs at import, while loading, in forward and at exit.",
 )
 PUR016 = define(
     "PUR016",
@@ -59,9 +59,7 @@ def notes(source: Source, heard: Sequence[Note], room: Path) -> list[Finding]:
     for line, note in sorted(by_line.items()):
         did = {"write": "writes", "subprocess": "starts a process by", "connect": "connects to"}[note.kind]
         what = note.detail.removeprefix(f"{room}/")
-        when = {"import": "at import", "load": "in load_for_eval", "end": "at exit"}.get(
-            note.phase, "while it is scored"
-        )
+        when = {"import": "at import", "load": "while loading", "end": "at exit"}.get(note.phase, "while it is scored")
         message = f"{when} the submission {did} {what}"
         findings.append(source.raise_at(PUR015, message, line, evidence={"what": what, "when": when}))
     return findings
@@ -72,7 +70,7 @@ def left(source: Source, files: Sequence[str], processes: Sequence[str], known: 
     explained = {str(found.evidence.get("what")) for found in known}
     new = sorted(name for name in files if name.startswith("work/") and name not in explained)
     findings = []
-    line = source.exit_handler() or source.function("load_for_eval")
+    line = source.exit_handler() or source.loader()
     if new:
         message = f"the model process left {', '.join(new[:3])} in its directory"
         findings.append(source.raise_at(PUR015, message, line, evidence={"files": new[:20]}))
@@ -86,14 +84,14 @@ def broken(source: Source, error: ModelProcessError, during: str) -> Finding:
     """The finding for a process that broke the protocol."""
     evidence: dict[str, Any] = {"during": during}
     if error.kind == "channel":
-        line = source.descriptor_write() or source.exit_handler() or source.function("load_for_eval")
+        line = source.descriptor_write() or source.exit_handler() or source.loader()
         return source.raise_at(PUR016, f"{during}: {error}", line, evidence=evidence)
-    line = source.function("load_for_eval")
+    line = source.loader()
     return source.raise_at(PUR018, f"{during}: {error}", line, evidence=evidence)
 
 
 def unasked(source: Source, text: str, when: str) -> Finding:
     """The finding for bytes in the result channel or beside it that are none of the scorer's."""
-    line = source.descriptor_write() or source.exit_handler() or source.function("load_for_eval")
+    line = source.descriptor_write() or source.exit_handler() or source.loader()
     message = f"{when} the model process wrote {text!r} into the scorer's channel"
     return source.raise_at(PUR016, message, line, evidence={"text": text})

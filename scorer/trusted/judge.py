@@ -123,8 +123,8 @@ class _Trial:
     ) -> None:
         self.artifact, self.path, self.profile, self.kit, self.local = artifact, checkpoint, profile, kit, local
         self.say = progress
-        self.source = Source(artifact)
-        self.record = Record(self.source, self.source.function(profile.evaluation.hook))
+        self.source = Source(artifact, profile)
+        self.record = Record(self.source, self.source.loader())
         self.findings: list[Finding] = []
         self.evaluations: list[Evaluation] = []
         self.wanted: list[tuple[str, EvaluationSettings]] = []
@@ -152,7 +152,7 @@ class _Trial:
             )
             raise SubmissionError(finding)
         self.checkpoint = checkpoint_file.inspect(self.path, self.profile.files.checkpoint, self.profile.files)
-        self.findings += checkpoints.check(self.path, self.checkpoint, self.source)
+        self.findings += checkpoints.check(self.path, self.checkpoint, self.source, self.profile.files)
         local_settings = self._local_settings()
         self.wanted = ways.wanted(self.profile, local_settings)
 
@@ -187,7 +187,7 @@ class _Trial:
             self._check_causality(model)
             self._look_at(process, "in the tests of purity", stopping=False)
         self.purity_seconds = time.monotonic() - began
-        self.say("comparing with the kit's eval-public")
+        self.say("comparing with the kit's own command")
         self._compare_public(public)
         if local_settings is not None and self.local is not None:
             self.findings += agreement.with_recipe(
@@ -354,7 +354,7 @@ class _Trial:
             model, self.record, rules, self.sampler.samples, self.profile.evaluation.agreement_bpb,
             first.num_bytes / first.num_tokens,
         )  # fmt: skip
-        self.findings += loading.check_weights(model, self.path, self.checkpoint)
+        self.findings += loading.check_weights(model, self.path, self.checkpoint, self.profile.files)
         tested = streams.purity_rows(self._purity_rows(), official.seq_len)
         scored = streams.purity_rows(official.batch_size, official.seq_len)
         bench = purity.check(model, tested, scored, rules, self.record)
@@ -389,7 +389,7 @@ class _Trial:
         try:
             measured = public.result(limit, self.profile.machine.device)
         except PublicError as error:
-            at = self.source.function("load_for_eval")
+            at = self.source.loader()
             self.findings.append(self.source.raise_at(agreement.SCR005, str(error), at))
             return
         self.evaluations.append(measured)

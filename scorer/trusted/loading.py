@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scorer.contest import Profile
+from scorer.contest import Files, Profile
 from scorer.findings import Finding
 from scorer.room.receipts import Checkpoint
 from scorer.trusted import checkpoint as checkpoints
@@ -50,13 +50,13 @@ def load(process: ModelProcess, source: Source, profile: Profile, findings: list
     return Model(process, source, loaded)
 
 
-def check_weights(model: Model, path: Path, checkpoint: Checkpoint) -> list[Finding]:
+def check_weights(model: Model, path: Path, checkpoint: Checkpoint, files: Files) -> list[Finding]:
     """A finding where parameters of the model are not the tensors of that name in the checkpoint's file."""
     if not checkpoint.readable:
         return []
     state = {name: value for name, (kind, value) in model.state().items() if kind == "parameter"}
     parameters = [(name, shape, dtype) for name, shape, dtype, _ in model.loaded.parameters if name in state]
-    changed = checkpoints.changed_weights(path, parameters, state)
+    changed = checkpoints.changed_weights(path, parameters, state, files)
     if not changed:
         return []
     hook = model.process.submitted.hook

@@ -32,13 +32,13 @@ PUR003 = define(
 )
 PUR004 = define(
     "PUR004",
-    title="load_for_eval fails",
+    title="The hook that loads the model fails",
     why="What the scorer cannot load, it cannot score.",
-    remedy="Call load_for_eval on the saved checkpoint in a fresh process, and mend what it raises.",
+    remedy="Call the hook on the saved checkpoint in a fresh process, and mend what it raises.",
 )
 PUR005 = define(
     "PUR005",
-    title="load_for_eval returns no model ready to be scored",
+    title="The hook that loads returns no model ready to be scored",
     why="The contest asks for an nn.Module in evaluation mode on the given device.",
     remedy="Return model.to(device).eval().",
 )
@@ -51,7 +51,7 @@ PUR006 = define(
 )
 PUR007 = define(
     "PUR007",
-    title="load_for_eval changes the weights that it loads",
+    title="The hook that loads changes the weights",
     why="What is scored is then not what was trained: a step on the evaluation data, a merge, a rescaling.",
     remedy="Load the checkpoint strictly and change nothing but dtype and device; do the rest before saving.",
 )

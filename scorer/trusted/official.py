@@ -34,7 +34,7 @@ SCR011 = define(
     title="The kit's own evaluation and the judge's disagree",
     why="Both scored the same logits under the same settings; where nats, bytes or tokens differ, one of them counts "
     "otherwise than the contest's profile says, and no number here predicts the official one.",
-    remedy="Compare the kit's evaluate_bpb with the profile: windows, special tokens, byte table, logarithm. Nothing "
+    remedy="Compare the kit's evaluation with the profile: windows, special tokens, byte table, logarithm. Nothing "
     "in the submission changes it.",
 )
 SCR012 = define(
@@ -45,13 +45,13 @@ SCR012 = define(
 )
 SCR013 = define(
     "SCR013",
-    title="The kit's causality_check fails",
+    title="The kit's causality check fails",
     why="The organiser's own check says that logits move when later tokens change: such a submission is refused.",
     remedy="Mask attention causally; pad convolutions on the left only; normalise over features, never over time.",
 )
 SCR014 = define(
     "SCR014",
-    title="The kit's causality_check and the judge's own test disagree",
+    title="The kit's causality check and the judge's own test disagree",
     why="One of them sees what the other does not: the kit changes one part of a row, the judge every part, and their "
     "tolerances differ.",
     remedy="Believe the one that fails, and look at the largest change that it reports.",
@@ -236,7 +236,7 @@ def causality(
         seconds=done["seconds"],
     )
     ours = next((one for one in found if one.code == looks_ahead), None)
-    line = ours.artifact_line if ours else source.function(profile.evaluation.hook)
+    line = ours.artifact_line if ours else source.loader()
     findings = []
     says = f"{name} on {count} x {settings.seq_len} tokens: largest change {float(largest):.3g}"
     if not passed:

@@ -80,7 +80,7 @@ class Submitted:
     train_py: Path
     checkpoint: Path
     device: str
-    hook: str = "load_for_eval"
+    hook: str
     module_name: str = "submission_under_test"
     registered: bool = True  # in sys.modules
     directory: Path | None = None  # to work in; None: the room's own

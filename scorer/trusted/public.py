@@ -34,8 +34,9 @@ class Public:
         environment: Mapping[str, str],
     ) -> None:
         self.settings = settings
-        self._output: IO[bytes] = (room.control / "eval-public.out").open("w+b")
-        self._errors: IO[bytes] = (room.control / "eval-public.err").open("w+b")
+        self._told = " ".join((rules.file, *rules.eval_public))
+        self._output: IO[bytes] = (room.control / "command.out").open("w+b")
+        self._errors: IO[bytes] = (room.control / "command.err").open("w+b")
         command = [sys.executable, str(kit.directory / rules.file), *rules.eval_public]
         command += ["--train-py", str(train_py), "--checkpoint", str(checkpoint)]
         command += ["--seq-len", str(settings.seq_len), "--batch-size", str(settings.batch_size)]
@@ -49,17 +50,17 @@ class Public:
             code = self._process.wait(seconds)
         except TimeoutError:
             self._process.stop()
-            raise PublicError(f"eval-public was still running after {seconds:g} s") from None
+            raise PublicError(f"{self._told} was still running after {seconds:g} s") from None
         took = time.monotonic() - self._began
         if code != 0:
-            raise PublicError(f"eval-public ended with exit code {code}: {_last_line(self._errors)}")
+            raise PublicError(f"{self._told} ended with exit code {code}: {_last_line(self._errors)}")
         text = _last_line(self._output)
         try:
             printed: Any = json.loads(text)
             total_nats, val_bpb = float(printed["total_nats"]), float(printed["val_bpb"])
             num_tokens, num_bytes = int(printed["num_tokens"]), int(printed["num_bytes"])
         except (ValueError, KeyError, TypeError):
-            raise PublicError(f"eval-public printed {text!r}, expected evaluate_bpb's JSON on the last line") from None
+            raise PublicError(f"{self._told} printed {text!r}, expected its numbers as JSON on the last line") from None
         return Evaluation(
             name=EVAL_PUBLIC,
             split=self.settings.split,

@@ -13,8 +13,8 @@ from scorer.room.receipts import Evaluation, Receipt
 
 IN_MEMORY = "recipe, in memory"
 RECIPE_CHECKPOINT = "recipe, checkpoint"
-EVAL_PUBLIC = "kit, eval-public"
-KIT_EVALUATION = "kit, evaluate_bpb"
+EVAL_PUBLIC = "kit, by its command"
+KIT_EVALUATION = "kit, called"
 OFFICIAL_SETTINGS = "trusted, official settings"
 PUBLIC_SETTINGS = "trusted, public settings"
 ONE_RANK_SETTINGS = "trusted, public settings on one rank"

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from scorer.artifact import Artifact
+from scorer.contest import Profile
 from scorer.findings import Finding, finding
 
 
 class Source:
-    """The syntax tree of one train.py."""
+    """The syntax tree of one train.py, read with the names that its contest gives to things."""
 
-    def __init__(self, artifact: Artifact) -> None:
-        self.artifact = artifact
+    def __init__(self, artifact: Artifact, profile: Profile) -> None:
+        self.artifact, self._profile = artifact, profile
         try:
             self.tree = ast.parse(artifact.source)
         except SyntaxError:  # the import says so, with its line
@@ -28,6 +29,10 @@ class Source:
     def function(self, name: str) -> int | None:
         """Line of a module-level function's `def`."""
         return self._first(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
+
+    def loader(self) -> int | None:
+        """Line of the hook that gives the model to be scored."""
+        return self.function(self._profile.evaluation.hook)
 
     def save(self) -> int | None:
         """Line of the first `torch.save(...)`."""
@@ -73,10 +78,11 @@ class Source:
 
     def environment_read(self) -> int | None:
         """Line of the first use of `environ` or `getenv`, or of the kit's question for rank and world size."""
+        names = {"environ", "environb", "getenv", self._profile.kit.functions.ranks}
         return self._first(
             lambda node: (
-                (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "get_dist_info", "environb"))
-                or (isinstance(node, ast.Name) and node.id in ("environ", "getenv", "get_dist_info"))
+                (isinstance(node, ast.Attribute) and node.attr in names)
+                or (isinstance(node, ast.Name) and node.id in names)
             )
         )
 

@@ -17,7 +17,7 @@ PUR023 = define(
     "PUR023",
     title="The model calls torch.distributed",
     why="It is scored on one device, alone: a collective waits for ranks that do not exist, or mixes their batches.",
-    remedy="Consolidate the weights before saving; no process group and no collective in load_for_eval or forward.",
+    remedy="Consolidate the weights before saving; no process group and no collective while loading or in forward.",
 )
 HOOKS = Test("no hooks", PUR022)
 COLLECTIVES = Test("no collectives", PUR023)

@@ -13,7 +13,7 @@ PUR011 = define(
     "PUR011",
     title="The model keeps state between calls",
     why="The score then depends on what was evaluated before: a second pass over the same shard scores differently.",
-    remedy="Update nothing in forward; statistics that training keeps must be frozen by load_for_eval.",
+    remedy="Update nothing in forward; statistics that training keeps must be frozen by the hook that loads.",
 )
 STATE = Test("statelessness", PUR011)
 REPEATED, INTERLEAVED, FRESH, KEPT = (

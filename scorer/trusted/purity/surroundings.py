@@ -27,19 +27,19 @@ PUR025 = define(
     "PUR025",
     title="The model depends on its module's name or on the working directory",
     why="The scorer imports train.py under a name and in a directory of its own choice.",
-    remedy="Use no __name__ outside the main guard, and open no file but the checkpoint that load_for_eval is given.",
+    remedy="Use no __name__ outside the main guard, and open no file but the checkpoint that the hook is given.",
 )
 PUR026 = define(
     "PUR026",
     title="The model depends on environment variables",
     why="What is scored then changes with the scorer's environment, which is not the one of the run.",
-    remedy="Write the value into the file or checkpoint; read no variable at import, in load_for_eval or in forward.",
+    remedy="Write the value into the file or checkpoint; read no variable at import, while loading or in forward.",
 )
 PUR027 = define(
     "PUR027",
     title="The model depends on the world size or rank",
     why="Training runs on many ranks, scoring on one, or on as many as the scorer likes.",
-    remedy="Consolidate the weights before saving; read no rank or world size in load_for_eval or forward.",
+    remedy="Consolidate the weights before saving; read no rank or world size while loading or in forward.",
 )
 MODULE_NAME = Test("module name", PUR025)
 DIRECTORY = Test("working directory", PUR025)

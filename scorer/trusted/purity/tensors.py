@@ -13,7 +13,7 @@ PUR021 = define(
     title="The model does not keep to the device or dtype of the contest",
     why="The scorer names the device, and the contest what is computed on it; something coarser, or somewhere else, is "
     "another model than the one that is ranked.",
-    remedy="Put every tensor on the device that load_for_eval is given, and compute there in the contest's dtype.",
+    remedy="Put every tensor on the device that the hook is given, and compute there in the contest's dtype.",
 )
 INPUT = Test("input untouched", PUR013)
 EXACT = Test("exact and finite logits", PUR006)
