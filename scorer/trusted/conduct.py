@@ -12,8 +12,9 @@ from scorer.trusted.sources import Source
 
 PUR015 = define(
     "PUR015",
-    title="The model process writes files, starts processes or opens connections",
-    why="A model that is being scored has nothing to write: such a file may be the score that the scorer reads next.",
+    title="The model process does something beside computing logits",
+    why="A model that is being scored has nothing to write, to start, to signal or to look for: such a file may be the "
+    "score that the scorer reads next, and what it finds elsewhere may be the text that it is scored on.",
     remedy="Remove it from everything that runs at import, while loading, in forward and at exit.",
 )
 PUR016 = define(
@@ -34,6 +35,17 @@ PUR018 = define(
     why="A process that ends, hangs or overruns the time limit gives no score.",
     remedy="Load the checkpoint in a fresh process and run a few batches; the message holds its last words.",
 )
+
+
+DID = {
+    "write": "writes",
+    "read": "looks outside its room at",
+    "subprocess": "starts a process by",
+    "connect": "connects to",
+    "signal": "sends a signal by",
+    "hook": "listens to the interpreter by",
+    "environment": "sets the loader's variable",
+}
 
 
 def surroundings(source: Source, changed: Sequence[str], during: str, line: int | None) -> list[Finding]:
@@ -57,7 +69,7 @@ def notes(source: Source, heard: Sequence[Note], room: Path) -> list[Finding]:
             by_line.setdefault(note.line, note)
     findings = []
     for line, note in sorted(by_line.items()):
-        did = {"write": "writes", "subprocess": "starts a process by", "connect": "connects to"}[note.kind]
+        did = DID[note.kind]
         what = note.detail.removeprefix(f"{room}/")
         when = {"import": "at import", "load": "while loading", "end": "at exit"}.get(note.phase, "while it is scored")
         message = f"{when} the submission {did} {what}"
@@ -70,7 +82,7 @@ def left(source: Source, files: Sequence[str], processes: Sequence[str], known: 
     explained = {str(found.evidence.get("what")) for found in known}
     new = sorted(name for name in files if name.startswith("work/") and name not in explained)
     findings = []
-    line = source.exit_handler() or source.loader()
+    line = source.exit_handler() or source.method("__del__") or source.loader()
     if new:
         message = f"the model process left {', '.join(new[:3])} in its directory"
         findings.append(source.raise_at(PUR015, message, line, evidence={"files": new[:20]}))

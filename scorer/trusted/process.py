@@ -66,7 +66,7 @@ class Note(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    kind: str = Field(max_length=20, pattern="^(write|subprocess|connect)$")
+    kind: str = Field(max_length=20, pattern="^(write|read|subprocess|connect|signal|hook|environment)$")
     detail: str = Field(max_length=LONGEST_NOTE)
     line: int  # of train.py
     direct: bool  # done by train.py itself, not by a library that it called
@@ -219,6 +219,7 @@ class ModelProcess:
             "registered": submitted.registered,
             "directory": None if submitted.directory is None else str(submitted.directory),
             "environment": dict(submitted.environment),
+            "readable": [str(host.room.root)],
             "tokens": tokens,
             "slots": SLOTS,
             "slot_bytes": self.slot_bytes,

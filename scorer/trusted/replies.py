@@ -108,9 +108,10 @@ class Located(Reply):
 
 
 class Conduct(Reply):
-    """What the submission did beside computing: (function, line) of its collectives, hooks, replacements, kernels."""
+    """What the submission did beside computing: (function, line) of collectives and of training, and other things."""
 
     collectives: Annotated[list[tuple[Word, Line | None]], Field(max_length=100)]
+    training: Annotated[list[tuple[Word, Line | None]], Field(max_length=100)]
     hooks: Annotated[list[Words], Field(max_length=1000)]
     changed: Annotated[list[Words], Field(max_length=100)]
     launches: Annotated[dict[Word, Index], Field(max_length=10_000)]

@@ -34,6 +34,10 @@ class Source:
         """Line of the hook that gives the model to be scored."""
         return self.function(self._profile.evaluation.hook)
 
+    def method(self, name: str) -> int | None:
+        """Line of the first function of this name, wherever it is defined."""
+        return self._first(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
+
     def save(self) -> int | None:
         """Line of the first `torch.save(...)`."""
         return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func) == "torch.save")

@@ -11,6 +11,7 @@ with a channel, a log and a memory of its own, which come over the socket.
     surroundings   what it replaced, hooked or left switched on outside of itself
     collectives    its calls of torch.distributed
     launches       kernels that ran
+    training       backward passes and optimizer steps
     tracing        the first module of a model whose outputs differ between two runs
     summaries      hashes and words for what a model keeps
 

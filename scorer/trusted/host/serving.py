@@ -25,6 +25,7 @@ from .collectives import Collectives
 from .launches import Launches
 from .summaries import dtype, state
 from .surroundings import Surroundings
+from .training import Training
 from .watching import Watch
 
 Json = dict[str, Any]
@@ -49,9 +50,11 @@ class Host:
         self.slot_bytes: int = settings["slot_bytes"]
         self.memory = mmap.mmap(settings["memory"], settings["slots"] * self.slot_bytes)
         self.channel = socket.socket(fileno=settings["channel"])
-        self.watch = Watch(settings["events"], self.train_py)
+        self.watch = Watch(settings["events"], self.train_py, settings["readable"])
         self.collectives = Collectives(self.train_py)
         self.collectives.install()
+        self.training = Training(self.train_py)
+        self.training.install()
         self.launches = Launches()
         surroundings.OWNERS["scorer_host.Host"] = Host
         surroundings.OWNERS["scorer_host.Mode"] = Mode
@@ -149,6 +152,7 @@ class Host:
         here = [*surroundings.module_hooks(self.model), *surroundings.hooks()] if self.model is not None else []
         return {
             "collectives": self.collectives.calls[:LONGEST_LIST],
+            "training": self.training.calls[:LONGEST_LIST],
             "hooks": [text for text in here if text not in self.hooks][:LONGEST_LIST],
             "changed": [*self.before.changes(), *self.rewired()][:LONGEST_LIST],
             "launches": dict(self.launches.counts),

@@ -1,4 +1,4 @@
-"""No hooks, no modes, no collectives: nothing between a module and its caller, nobody that the model talks to."""
+"""No hooks, no modes, no collectives, no training: nothing happens beside the forward."""
 
 from __future__ import annotations
 
@@ -19,16 +19,27 @@ PUR023 = define(
     why="It is scored on one device, alone: a collective waits for ranks that do not exist, or mixes their batches.",
     remedy="Consolidate the weights before saving; no process group and no collective while loading or in forward.",
 )
+PUR029 = define(
+    "PUR029",
+    title="The model is trained while it is loaded or scored",
+    why="What is scored is then not the checkpoint; a gradient step on what is being scored beats any model.",
+    remedy="Do all training before saving; no backward, no gradients and no optimizer in load_for_eval or forward.",
+)
 HOOKS = Test("no hooks", PUR022)
 COLLECTIVES = Test("no collectives", PUR023)
+TRAINING = Test("no training", PUR029)
+
+MAKERS = (
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+)  # fmt: skip
+"""Functions of torch that leave a hook."""
 
 
 def isolated(record: Record, source: Source, told: Conduct, when: str) -> None:
     """Judge what a model process says of itself. The control is that a clean one says nothing, and is asked."""
     if told.hooks:
-        line = next(
-            (at for name in ("register_forward_hook", "register_forward_pre_hook") if (at := source.call(name))), None
-        )
+        line = next((at for name in MAKERS if (at := source.call(name)) is not None), None)
         record.failed(HOOKS, when, f"{when} the model has hooks or modes: {'; '.join(told.hooks[:5])}", line)
     else:
         record.passed(HOOKS, when)
@@ -38,3 +49,9 @@ def isolated(record: Record, source: Source, told: Conduct, when: str) -> None:
         record.failed(COLLECTIVES, when, message, line, calls=[list(call) for call in told.collectives[:10]])
     else:
         record.passed(COLLECTIVES, when)
+    if told.training:
+        name, line = told.training[0]
+        message = f"{when} the submission calls {name}, {len(told.training)} such calls in all"
+        record.failed(TRAINING, when, message, line, calls=[list(call) for call in told.training[:10]])
+    else:
+        record.passed(TRAINING, when)

@@ -78,12 +78,16 @@ def variants(plain: Submitted, profile: Profile, kept: Sequence[str], neuron: st
 def hostile_environment(profile: Profile, kept: Sequence[str], neuron: str) -> dict[str, str]:
     """Variables that may not matter to a loaded model, set to what nobody expects.
 
-    Left alone are those that a launch sets for the device, and with the real SDK all that its compiler and runtime
-    obey: they are not the submission's to ignore.
+    Left alone are those of rank and world size, which are tested by themselves, those that a launch sets for the
+    device, and with the real SDK all that its compiler and runtime obey: they are not the submission's to ignore.
     """
     rules = profile.environment
     names = [*rules.launcher_owned, *([] if neuron == "sdk" else rules.matters)]
-    plain = {name.replace("*", "PARITY") for name in names} - {*kept, *profile.launch.environment}
+    plain = {name.replace("*", "PARITY") for name in names} - {
+        *kept,
+        *profile.launch.environment,
+        *world_environment(profile, 1),
+    }
     return {**dict.fromkeys(sorted(plain), OTHER_VALUE), **LOCALE}
 
 
