@@ -72,8 +72,8 @@ def test_bad_input_is_one_message_with_place_and_remedy_and_exit_code_2(
     local = ("lane", "local", "-o", out)
     cases: list[tuple[tuple[str | Path, ...], tuple[str, ...]]] = [
         (("check", train_py, "--contest", "nowhere"), ("no such contest profile", "embedded")),
-        (("check", tmp_path / "none.py"), ("none.py", "cannot be read")),
-        (("check", tmp_path), ("manifest.json", "build")),
+        (("check", tmp_path / "none.py"), ("none.py", "no such file")),
+        (("check", CONTESTS), ("contests", "holds no train.py")),
         (("score", train_py, "--checkpoint", tmp_path / "none.pt"), ("none.pt", "no such file", "expected")),
         (("rehearse", train_py, "--launch", LAUNCH + " | tee log", "-o", out), ("word 6", "no pipe", "in: ")),
         (("rehearse", train_py, "--launch", LAUNCH, "-o", tmp_path), ("no result of this command", "-o")),

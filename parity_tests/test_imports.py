@@ -16,6 +16,7 @@ ROOMS = [
     "artifact",
     "rules",
     "review",
+    "listing",
     "room",
     "trusted",
     "compare",

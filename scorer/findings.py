@@ -70,7 +70,7 @@ class Finding(BaseModel):
     severity: Severity
     place: Place | None = None
     artifact_line: int | None = None
-    artifact_column: int | None = None  # in characters, from 1
+    artifact_column: int | None = None  # in the submission's file, in characters, from 1
     artifact_end: tuple[int, int] | None = None  # line, and the column after the last character
     lane: str | None = None
     rank: int | None = None

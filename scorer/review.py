@@ -23,7 +23,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ SYNTAX = define(
     remedy="Correct the line, and build again.",
 )
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # compiled, it is five times as fast
 NOTHING = "$^"  # the regular expression that nothing matches
 # Kinds of expressions that can stand for something imported.
 SHAPES = [
@@ -188,34 +189,32 @@ def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
         line = getattr(error, "lineno", None) or 1
         message = f"does not parse: {getattr(error, 'msg', error)}"
         return [finding(SYNTAX, message, place=artifact.place(line), artifact_line=line)]
-    found: list[Finding] = []
+    placed: list[tuple[tuple[int, int, str, str], Finding]] = []
     for rule in ALL_RULES:
         setting = profile.rules.get(rule.code, rule.severity.value)
         if setting == "off":
             continue
         for hit in _hits(rule, source, artifact, profile):
-            found.append(
-                finding(
-                    rule.code,
-                    rule.message.format_map(hit.words),
-                    severity=Severity(setting),
-                    place=artifact.place(hit.line),
-                    **({} if artifact.member else _at(hit)),
-                    evidence={"text": source.lines[hit.line - 1].strip()},
-                )
+            message = rule.message.format_map(hit.words)
+            found = finding(
+                rule.code,
+                message,
+                severity=Severity(setting),
+                place=artifact.place(hit.line),
+                artifact_line=None if artifact.member else hit.line,
+                artifact_column=hit.column,
+                artifact_end=hit.end,
+                evidence={"text": source.lines[hit.line - 1].strip()},
             )
-    return sorted(found, key=lambda f: (f.artifact_line or 0, f.artifact_column or 0, f.code, f.message))
-
-
-def _at(hit: Hit) -> dict[str, Any]:
-    """Where a hit is in train.py."""
-    return {"artifact_line": hit.line, "artifact_column": hit.column, "artifact_end": hit.end}
+            placed.append(((hit.line, hit.column or 0, rule.code, message), found))
+    return [found for _, found in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _read_rules() -> tuple[Rule, ...]:
     """Every rule; reading them enters their codes into the table of findings."""
     found = [
-        Rule.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in sorted(RULES.glob("*.yaml"))
+        Rule.model_validate(yaml.load(path.read_text(encoding="utf-8"), LOADER))
+        for path in sorted(RULES.glob("*.yaml"))
     ]
     for rule in found:
         define(rule.code, title=rule.title, why=rule.why, remedy=rule.remedy, severity=rule.severity)
@@ -256,14 +255,16 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
 
 def _standing_for(patterns: list[str], source: Source) -> list[ast.expr]:
     """Expressions that stand for what one of the patterns names; a pattern with `!` takes names out again."""
-    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
-    but = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    wanted = _any_of([pattern for pattern in patterns if not pattern.startswith("!")])
+    but = _any_of([pattern[1:] for pattern in patterns if pattern.startswith("!")])
     return [
-        node
-        for full, nodes in source.named.items()
-        if any(fnmatchcase(full, pattern) for pattern in wanted) and not any(fnmatchcase(full, p) for p in but)
-        for node in nodes
+        node for full, nodes in source.named.items() if wanted.match(full) and not but.match(full) for node in nodes
     ]
+
+
+def _any_of(patterns: list[str]) -> re.Pattern[str]:
+    """One expression for several patterns of full names; for none of them, one that matches nothing."""
+    return re.compile("|".join(map(translate, patterns)) or NOTHING)
 
 
 def _span(node: SgNode) -> Span:

@@ -21,6 +21,7 @@ from scorer.cli import runs
 from scorer.cli.errors import BAD_INPUT, FAIL, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
+from scorer.cli.reviewing import Contest, Files, check, checked_profile, read_submission, rules
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
 from scorer.contest import Profile, load, names
@@ -28,7 +29,6 @@ from scorer.findings import CODES, Finding, Severity
 from scorer.report.json_report import Verdict
 from scorer.report.profile_table import print_profile
 from scorer.report.terminal import print_evaluations, print_findings
-from scorer.review import review
 from scorer.room import receipts as receipt_files
 from scorer.room.cleanroom import guard
 from scorer.room.kit import KitPaths, ensure_kit
@@ -49,21 +49,12 @@ contest_app = typer.Typer(no_args_is_help=True, help="Read contest profiles.")
 app.add_typer(lane_app, name="lane")
 app.add_typer(contest_app, name="contest")
 
-Contest = Annotated[str, typer.Option("--contest", help="Contest profile: a name, or a path to a YAML file.")]
 Kit = Annotated[
     Path | None, typer.Option("--kit", help="Directory with the organiser's kit [default: the contest's own].")
 ]
 KitHash = Annotated[str | None, typer.Option("--kit-sha256", help="SHA-256 that the kit's file must have.")]
 Launch = Annotated[str, typer.Option("--launch", help="The launch string, exactly as it would be uploaded.")]
 ArtifactDir = Annotated[Path, typer.Option("--artifact", help="Directory that `builder produce` wrote.")]
-Files = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--file",
-        help="Another file of the submission (a kernel); may be repeated. What the contest requires "
-        "is taken from beside the first.",
-    ),
-]
 LocalLaunch = Annotated[str, typer.Option("--local", help="How the author runs the recipe: NAME=VALUE... torchrun ...")]
 LocalRoot = Annotated[Path, typer.Option("--local-root", help="Directory that the recipe is imported from.")]
 LocalEnvironment = Annotated[
@@ -71,13 +62,6 @@ LocalEnvironment = Annotated[
 ]
 Cold = Annotated[bool, typer.Option("--cold", help="Start with empty compile caches.")]
 OutDir = Annotated[Path, typer.Option("-o", "--out", help="Directory for the results; appears whole or not at all.")]
-
-
-class OutputFormat(StrEnum):
-    """How findings are printed."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class Document(StrEnum):
@@ -111,7 +95,7 @@ def parity(
         scorer parity --artifact build/embedded/artifact -o build/embedded/report
         --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
     """
-    profile = strict(_profile(contest)) if strictly else _profile(contest)
+    profile = strict(checked_profile(contest)) if strictly else checked_profile(contest)
     submission = Artifact.load(artifact).with_others(profile)
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
     root, environment = _directory(local_root), _assignments(local_env or [])
@@ -143,8 +127,8 @@ def rehearse(
         scorer rehearse train.py -o build/rehearsal
         --launch "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
     """
-    profile = _profile(contest)
-    submission = _submission(train_py, launch, profile, file)
+    profile = checked_profile(contest)
+    submission = read_submission(train_py, launch, profile, file)
     plan = parse(launch, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.rehearse(bench, submission, plan)
@@ -172,8 +156,8 @@ def score(
 
         scorer score train.py --checkpoint out/final.pt -o score.json
     """
-    profile = _profile(contest)
-    submission = _submission(train_py, "", profile, file)
+    profile = checked_profile(contest)
+    submission = read_submission(train_py, "", profile, file)
     _file(checkpoint, f"the checkpoint that the submission saved, such as {profile.files.checkpoint}")
     with guard(), Progress(Console(stderr=True)) as progress:
         bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
@@ -215,7 +199,7 @@ def compare(
 
         scorer compare old/receipts/artifact.json new/receipts/artifact.json --control new/receipts/control.json
     """
-    profile = _profile(contest)
+    profile = checked_profile(contest)
     console = _console()
     if first.suffix == second.suffix == ".json":
         left, right = receipt_files.read(first), receipt_files.read(second)
@@ -236,7 +220,7 @@ def compare(
             raise InputError("--control: two files are run with a control of their own; leave it out")
         if launch is None:
             raise InputError("--launch is missing: give the launch string that both files are run with")
-        earlier, submission = (_submission(path, launch, profile) for path in (first, second))
+        earlier, submission = (read_submission(path, launch, profile) for path in (first, second))
         plan = parse(launch, profile.launch)
         with _bench(profile, kit, kit_sha256, out) as (bench, directory):
             caches = "cold" if cold else "warm"
@@ -251,29 +235,8 @@ def compare(
     return VERDICTS[comparison.verdict]
 
 
-@app.command()
-@command
-def check(
-    train_py: Annotated[Path, typer.Argument(help="The submission's file, or a directory that the builder wrote.")],
-    file: Files = None,
-    contest: Contest = "embedded",
-    output_format: Annotated[
-        OutputFormat, typer.Option("--format", help="How to print the findings.")
-    ] = OutputFormat.TEXT,
-) -> int:
-    """Review a file by the contest's static rules, without running it.
-
-    Example:
-
-        scorer check train.py --format json
-    """
-    profile = _profile(contest)
-    findings = review(_submission(train_py, "", profile, file), profile)
-    if output_format is OutputFormat.JSON:
-        print(json.dumps([found.model_dump(mode="json") for found in findings], indent=1, sort_keys=True))
-    else:
-        print_findings(findings, _console())
-    return FAIL if _hard(findings) else PASS
+app.command()(check)
+app.command()(rules)
 
 
 @app.command()
@@ -321,7 +284,7 @@ def contest_show(name: Annotated[str, typer.Argument(help="A profile's name, or 
 
         scorer contest show trainium-frontier-phase1
     """
-    print_profile(_profile(name), _console())
+    print_profile(checked_profile(name), _console())
     return PASS
 
 
@@ -343,7 +306,7 @@ def lane_local(
 
         scorer lane local -o build/local --local "torchrun --standalone --nproc_per_node=1 -m recipe --config small"
     """
-    profile = _profile(contest)
+    profile = checked_profile(contest)
     plan, root, environment = parse_local(local), _directory(local_root), _assignments(local_env or [])
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
@@ -367,7 +330,7 @@ def lane_artifact(
 
         scorer lane artifact --artifact build/embedded/artifact -o build/embedded/lane
     """
-    profile = _profile(contest)
+    profile = checked_profile(contest)
     submission = Artifact.load(artifact).with_others(profile)
     plan = parse(submission.launch_command, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -395,7 +358,7 @@ def lane_trusted(
 
         scorer lane trusted --artifact build/embedded/artifact --checkpoint out/final.pt -o build/embedded/trusted
     """
-    profile = _profile(contest)
+    profile = checked_profile(contest)
     submission = Artifact.load(artifact).with_others(profile)
     _file(checkpoint, "the checkpoint that the artifact lane left")
     local = receipt_files.read(local_receipt) if local_receipt else None
@@ -404,16 +367,6 @@ def lane_trusted(
         receipt_files.write(receipt, directory.staging / "receipt.json")
         directory.commit()
     return _show_lane(receipt, out)
-
-
-def _profile(contest: str) -> Profile:
-    """The contest's profile, its rules checked against the table of finding codes."""
-    profile = load(contest)
-    if profile.rules:
-        import scorer.trusted.judge  # noqa: F401  (enters the last of the codes into the table)
-
-        profile = load(contest, CODES)
-    return profile
 
 
 def _console() -> Console:
@@ -441,14 +394,6 @@ def _kit(profile: Profile, kit: Path | None, kit_sha256: str | None) -> KitPaths
     if kit_sha256 is not None and kit is None:
         raise InputError("--kit-sha256: names the hash of a kit, and no kit is named; give --kit DIR too")
     return ensure_kit(profile, kit, kit_sha256)
-
-
-def _submission(path: Path, launch: str, profile: Profile, others: list[Path] | None = None) -> Artifact:
-    """A train.py, or the builder's output: its directory, or its train.py with the map beside it."""
-    built = path if path.is_dir() else path.parent
-    if path.is_dir() or (path.name == "train.py" and (built / "train.py.map").is_file()):
-        return Artifact.load(built).with_others(profile, others or [])
-    return Artifact.from_file(path, launch).with_others(profile, others or [])
 
 
 def _assignments(words: list[str]) -> dict[str, str]:

@@ -9,14 +9,6 @@ from typing import ParamSpec
 import typer
 from rich.console import Console
 
-from scorer.artifact import ArtifactError
-from scorer.cli.output import OutputError
-from scorer.contest import ProfileError
-from scorer.room.cleanroom import StoppedError
-from scorer.room.kit import KitError
-from scorer.room.launch import LaunchError
-from scorer.room.receipts import ReceiptError
-
 PASS, FAIL, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
 VERDICTS = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
 
@@ -27,6 +19,25 @@ class InputError(ValueError):
     """An argument that cannot be used; the message says what was expected and what to do."""
 
 
+def _told() -> tuple[type[Exception], ...]:
+    """Errors whose message is for the caller; imported when there is one, since most commands start without."""
+    from scorer.artifact import ArtifactError
+    from scorer.cli.output import OutputError
+    from scorer.contest import ProfileError
+    from scorer.room.kit import KitError
+    from scorer.room.launch import LaunchError
+    from scorer.room.receipts import ReceiptError
+
+    return InputError, OutputError, ArtifactError, ProfileError, LaunchError, KitError, ReceiptError
+
+
+def _stopped() -> tuple[type[BaseException], ...]:
+    """What ends a command from outside."""
+    from scorer.room.cleanroom import StoppedError
+
+    return KeyboardInterrupt, StoppedError
+
+
 def command(function: Callable[P, int]) -> Callable[P, None]:
     """Turn what a command returns into the exit code, and what is wrong with its input into one message."""
 
@@ -35,7 +46,7 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
         errors = Console(stderr=True)
         try:
             code = function(*args, **kwargs)
-        except (InputError, OutputError, ArtifactError, ProfileError, LaunchError, KitError, ReceiptError) as error:
+        except _told() as error:
             errors.print(f"scorer: {error}", markup=False, highlight=False, soft_wrap=True)
             code = BAD_INPUT
         except OSError as error:
@@ -44,7 +55,7 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
             )
             errors.print(f"scorer: {message}", markup=False, highlight=False, soft_wrap=True)
             code = BAD_INPUT
-        except (KeyboardInterrupt, StoppedError):
+        except _stopped():
             errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
             code = 130
         except SystemExit as stop:

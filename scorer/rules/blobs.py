@@ -21,9 +21,9 @@ ENCODED = re.compile(r"[A-Za-z0-9+/=_\-!#$%&()*<>?@^`{|}~.]{60,}")
 
 def blobs(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Long strings without words, long strings of bytes that are no text, and integers of very many digits."""
-    documentation = {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
-    for node in source.nodes:
-        if not isinstance(node, ast.Constant) or id(node) in documentation:
+    documentation = {id(node.value) for node in source.every(ast.Expr)}
+    for node in source.every(ast.Constant):
+        if id(node) in documentation:
             continue
         value = node.value
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**DIGITS:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.paths import below, opened
+from scorer.rules.paths import below, openings
 from scorer.rules.source import Hit, Source
 from scorer.rules.texts import HOLE
 
@@ -47,7 +47,7 @@ def validation_data(source: Source, artifact: Artifact, profile: Profile) -> Ite
 
 def _documentation(source: Source) -> set[int]:
     """Strings that are statements: docstrings and comments."""
-    return {id(node.value) for node in source.nodes if isinstance(node, ast.Expr)}
+    return {id(node.value) for node in source.every(ast.Expr)}
 
 
 def _mentions_text(source: Source, node: ast.AST) -> bool:
@@ -93,10 +93,10 @@ def _kit_call(source: Source, node: ast.AST, profile: Profile) -> str | None:
 
 def untold_splits(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Calls of the kit's data functions whose split is not, for certain, one of the training splits."""
-    for node in source.nodes:
+    for node in source.every(ast.Call):
         name = _kit_call(source, node, profile)
         place = profile.review.split_argument.get(name) if name else None
-        if place is None or not isinstance(node, ast.Call):
+        if place is None:
             continue
         split = next((keyword.value for keyword in node.keywords if keyword.arg == "split"), None)
         spread = any(isinstance(argument, ast.Starred) for argument in node.args[: place + 1])
@@ -113,8 +113,8 @@ def untold_splits(source: Source, artifact: Artifact, profile: Profile) -> Itera
 def shard_numbers(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Numbers of shards that no training shard has."""
     count = profile.review.training_shards
-    for node in source.nodes:
-        if not isinstance(node, ast.keyword) or node.arg != profile.review.shard_argument:
+    for node in source.every(ast.keyword):
+        if node.arg != profile.review.shard_argument:
             continue
         if _kit_call(source, source.parent(node) or node, profile) is None:
             continue
@@ -187,9 +187,7 @@ def scoring_functions(source: Source, artifact: Artifact, profile: Profile) -> I
 
 def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Loads of pre-trained models and data sets, and of files that are neither the run's own nor the submission's."""
-    for node in source.nodes:
-        if not isinstance(node, ast.Call):
-            continue
+    for node in source.every(ast.Call):
         full = source.resolve(node.func) or ""
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         weights = any(
@@ -197,10 +195,9 @@ def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterat
         ) and full.startswith(("torchvision.", "timm.", "torchaudio.", "torch.hub"))
         if full.startswith(PRETRAINED) or method in PRETRAINED_METHODS or weights:
             yield source.hit(node)
-            continue
-        for path, writes in opened(source, node):
-            if not writes and any(_is_foreign(text, profile) for text in source.texts(path)):
-                yield source.hit(node)
+    for opening, paths in openings(source):
+        if any(not writes and any(_is_foreign(t, profile) for t in source.texts(path)) for path, writes in paths):
+            yield source.hit(opening)
 
 
 PRETRAINED = (

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.paths import opened
+from scorer.rules.paths import openings
 from scorer.rules.source import Hit, Source
 from scorer.rules.texts import HOLE
 from scorer.rules.tree import Function, Way
@@ -86,15 +86,14 @@ def environment_elsewhere(source: Source, artifact: Artifact, profile: Profile) 
     for full in sorted(ELSEWHERE & source.named.keys()):
         for mention in source.named[full]:
             yield source.hit(_around(source, mention))
-    for node in source.nodes:
-        if isinstance(node, ast.Constant):
-            texts: tuple[str, ...] = (node.value,) if isinstance(node.value, str) else ()
-        elif isinstance(node, ast.Call):
-            texts = tuple(text for path, _ in opened(source, node) for text in source.texts(path))
-        else:
-            continue
-        if any(PROCESS_FILE.match(text) for text in texts):
-            yield source.hit(node)
+    inside: set[int] = set()
+    for call, paths in openings(source):
+        if any(PROCESS_FILE.match(text) for path, _ in paths for text in source.texts(path)):
+            inside.update(map(id, source.walk(call)))
+            yield source.hit(call)
+    for constant in source.every(ast.Constant):
+        if isinstance(constant.value, str) and PROCESS_FILE.match(constant.value) and id(constant) not in inside:
+            yield source.hit(constant)
 
 
 def owned_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

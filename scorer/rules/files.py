@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.paths import TEMPORARY, opened, outside
+from scorer.rules.paths import TEMPORARY, openings, outside
 from scorer.rules.source import Hit, Source
 from scorer.rules.texts import HOLE
 
@@ -34,18 +34,21 @@ OPEN_FILES = re.compile(r"^(/proc/[^/]+/(task/[^/]+/)?(fd|mem|maps|map_files|roo
 def outside_writes(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Files written, moved or deleted at places that, as far as they are known, are not below the output directory."""
     output = profile.files.output_directory
-    for node in source.nodes:
-        if not isinstance(node, ast.Call):
-            continue
-        found = None
-        if source.resolve(node.func) in TEMPORARY and not any(keyword.arg == "dir" for keyword in node.keywords):
-            found = "the system's temporary directory"
-        for path, writes in opened(source, node):
-            if writes and not (isinstance(path, ast.Constant) and not isinstance(path.value, (str, bytes))):
-                bad = [t for t in source.texts(path) if outside(t, output) and not OPEN_FILES.match(t)]
-                found = found or (bad[0].replace(HOLE, "...") if bad else None)
-        if found is not None:
-            yield source.hit(node, PATH=found, OUTPUT=output)
+    for full in sorted(TEMPORARY & source.named.keys()):
+        for node in source.named[full]:
+            call = source.parent(node)
+            if isinstance(call, ast.Call) and not any(keyword.arg == "dir" for keyword in call.keywords):
+                yield source.hit(call, PATH="the system's temporary directory", OUTPUT=output)
+    for opening, paths in openings(source):
+        bad = [
+            text
+            for path, writes in paths
+            if writes and not (isinstance(path, ast.Constant) and isinstance(path.value, int))
+            for text in source.texts(path)
+            if outside(text, output) and not OPEN_FILES.match(text)
+        ]
+        if bad:
+            yield source.hit(opening, PATH=bad[0].replace(HOLE, "..."), OUTPUT=output)
 
 
 def descriptors(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -59,12 +62,10 @@ def descriptors(source: Source, artifact: Artifact, profile: Profile) -> Iterato
             if own and number is not None and _from_open(source, number):
                 continue
             yield source.hit(call or node)
-    for opening in source.nodes:
-        if isinstance(opening, ast.Call):
-            paths = [path for path, _ in opened(source, opening)]
-            numbers = any(isinstance(path, ast.Constant) and isinstance(path.value, int) for path in paths)
-            if numbers or any(OPEN_FILES.match(text) for path in paths for text in source.texts(path)):
-                yield source.hit(opening)
+    for opening, paths in openings(source):
+        numbers = any(isinstance(path, ast.Constant) and isinstance(path.value, int) for path, _ in paths)
+        if numbers or any(OPEN_FILES.match(text) for path, _ in paths for text in source.texts(path)):
+            yield source.hit(opening)
 
 
 def _from_open(source: Source, number: ast.expr) -> bool:

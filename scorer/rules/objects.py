@@ -82,19 +82,20 @@ PROTOCOLS = {"__torch_function__", "__torch_dispatch__"}
 
 def object_internals(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Attributes that lead from a function, frame or class to what it never gave out."""
-    for node in source.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in INTERNALS:
-            yield source.hit(node, NAME=node.attr)
-        elif isinstance(node, ast.Call):
-            named = node.args[1:2] if source.resolve(node.func) != "operator.attrgetter" else node.args
-            if source.resolve(node.func) in BY_STRING:
-                parts = {part for name in named for text in source.texts(name) for part in text.split(".")}
-                if found := sorted(parts & INTERNALS):
-                    yield source.hit(node, NAME=found[0])
-            elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-                texts = " ".join(source.texts(node.func.value))
-                if found := sorted(name for name in INTERNALS if f".{name}" in texts):
-                    yield source.hit(node, NAME=found[0])
+    for attribute in source.every(ast.Attribute):
+        if attribute.attr in INTERNALS:
+            yield source.hit(attribute, NAME=attribute.attr)
+    for node in source.every(ast.Call):
+        full = source.resolve(node.func)
+        if full in BY_STRING:
+            named = node.args if full == "operator.attrgetter" else node.args[1:2]
+            parts = {part for name in named for text in source.texts(name) for part in text.split(".")}
+            if found := sorted(parts & INTERNALS):
+                yield source.hit(node, NAME=found[0])
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            texts = " ".join(source.texts(node.func.value))
+            if found := sorted(name for name in INTERNALS if f".{name}" in texts):
+                yield source.hit(node, NAME=found[0])
 
 
 def patched_methods(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -102,7 +103,7 @@ def patched_methods(source: Source, artifact: Artifact, profile: Profile) -> Ite
     for node in source.named.get("types.MethodType", ()):
         if not _is_patch(source, source.parent(source.parent(node) or node)):
             yield source.hit(node if not isinstance(source.parent(node), ast.Call) else source.parent(node))
-    for statement in source.nodes:
+    for statement in (*source.every(ast.Assign), *source.every(ast.AnnAssign), *source.every(ast.Call)):
         if _is_patch(source, statement):
             yield source.hit(statement)
 
@@ -131,21 +132,20 @@ def _replaces(source: Source, owner: ast.expr, name: str, value: ast.expr | None
 
 def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """`x.__class__ = C`, `x.__dict__[...] = y`, `object.__setattr__(x, ...)` for an x that is not `self`."""
-    for node in source.nodes:
-        if isinstance(node, ast.Attribute) and node.attr in ("__class__", "__bases__", "__dict__", "__mro__"):
-            if isinstance(node.ctx, (ast.Store, ast.Del)) or (
-                node.attr == "__dict__" and not source.names(node) and _is_written(source, node)
-            ):
+    for node in source.every(ast.Attribute):
+        if node.attr in ("__class__", "__bases__", "__dict__", "__mro__"):
+            changed = isinstance(node.ctx, (ast.Store, ast.Del))
+            if changed or (node.attr == "__dict__" and not source.names(node) and _is_written(source, node)):
                 yield source.hit(source.parent(node) or node)
-        elif isinstance(node, ast.Call):
-            full = source.resolve(node.func)
-            if full in SETTERS and node.args and not _is_own(source, node.args[0]):
-                if not source.names(node.args[0]):  # those of modules are REV035's
-                    yield source.hit(node)
-            elif full == "builtins.setattr" and len(node.args) > 1 and "__class__" in source.texts(node.args[1]):
-                yield source.hit(node)
-            elif full == "builtins.vars" and node.args and not source.names(node) and _is_written(source, node):
-                yield source.hit(source.parent(node) or node)
+    for call in source.every(ast.Call):
+        full = source.resolve(call.func)
+        if full in SETTERS and call.args and not _is_own(source, call.args[0]):
+            if not source.names(call.args[0]):  # those of modules are REV035's
+                yield source.hit(call)
+        elif full == "builtins.setattr" and len(call.args) > 1 and "__class__" in source.texts(call.args[1]):
+            yield source.hit(call)
+        elif full == "builtins.vars" and call.args and not source.names(call) and _is_written(source, call):
+            yield source.hit(source.parent(call) or call)
 
 
 def _is_written(source: Source, dictionary: ast.expr) -> bool:
@@ -182,13 +182,13 @@ def operator_overrides(source: Source, artifact: Artifact, profile: Profile) -> 
                 call = source.parent(node)
                 if isinstance(call, ast.Call) and call.func is node and _is_foreign(source, call):
                     yield source.hit(call)
-    for definition in source.nodes:
-        if isinstance(definition, ast.ClassDef):
-            bases = {name for base in definition.bases for name in source.names(base)}
-            if bases & {"torch.Tensor", "torch._C.TensorBase", "torch._C._TensorBase"}:
-                yield source.hit(definition)
-        elif isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) and definition.name in PROTOCOLS:
+    for definition in source.every(ast.ClassDef):
+        bases = {name for base in definition.bases for name in source.names(base)}
+        if bases & {"torch.Tensor", "torch._C.TensorBase", "torch._C._TensorBase"}:
             yield source.hit(definition)
+    for function in source.functions:
+        if function.name in PROTOCOLS:
+            yield source.hit(function)
 
 
 def _is_foreign(source: Source, call: ast.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Iterator
+from functools import lru_cache
 
 from scorer.rules.source import Source
 from scorer.rules.texts import HOLE, UNKNOWN
@@ -70,6 +71,13 @@ FILE_WRITES = {
     "save_pretrained",
 }
 WRITING = set("wax+")
+
+
+@lru_cache(maxsize=1)
+def openings(source: Source) -> list[tuple[ast.Call, list[tuple[ast.expr, bool]]]]:
+    """Every call that works on paths, in the order of the text; its paths, and whether it changes what is there."""
+    found = [(call, list(opened(source, call))) for call in source.every(ast.Call)]
+    return [(call, paths) for call, paths in found if paths]
 
 
 def opened(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:

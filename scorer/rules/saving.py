@@ -97,14 +97,12 @@ def _same_lines(source: Source, value: ast.expr, call: ast.Call) -> bool:
 def unsafe_saves(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Saves whose path nothing renames afterwards."""
     renamed: list[ast.expr] = []
-    for node in source.nodes:
-        if isinstance(node, ast.Call):
-            if source.resolve(node.func) in RENAMES and node.args:
-                renamed.append(node.args[0])
-            elif (
-                isinstance(node.func, ast.Attribute) and node.func.attr in ("replace", "rename") and len(node.args) == 1
-            ):
-                renamed.append(node.func.value)
+    for node in source.every(ast.Call):
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if source.resolve(node.func) in RENAMES and node.args:
+            renamed.append(node.args[0])
+        elif isinstance(node.func, ast.Attribute) and method in ("replace", "rename") and len(node.args) == 1:
+            renamed.append(node.func.value)
     sources = {ast.dump(path) for path in renamed}
     texts = {text for path in renamed for text in source.exact(path) or ()}
     for save in saves(source):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ast_grep_py import SgNode, SgRoot
 
@@ -16,6 +16,7 @@ from scorer.rules.tree import Function, Tree
 
 __all__ = ["Function", "Hit", "Source"]
 
+N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, last line, column after the end; all from 0, columns in characters
 
 
@@ -58,6 +59,10 @@ class Source:
     def nodes(self) -> list[ast.AST]:
         """Every node but operators and contexts, in the order of the text."""
         return self.scopes.nodes
+
+    def every(self, kind: type[N]) -> list[N]:
+        """Every node of a kind, in the order of the text; a loop over them costs less than one over all nodes."""
+        return self.scopes.by_kind.get(kind, [])  # type: ignore[return-value]
 
     def walk(self, node: ast.AST) -> list[ast.AST]:
         """A node and every node inside it, in the order of the text; much cheaper than `ast.walk`."""

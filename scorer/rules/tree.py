@@ -9,6 +9,14 @@ from enum import Enum, auto
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Callable = Function | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS}
+_BINDING = {
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Assign, ast.AnnAssign, ast.AugAssign),
+    *(ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.withitem, ast.Import, ast.ImportFrom, ast.Global),
+    *(ast.Nonlocal, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+}
+# Nodes of which some parts are evaluated elsewhere, or only name a type.
+_PARTED = {ast.arguments, ast.comprehension, ast.arg, ast.AnnAssign, ast.ExceptHandler, ast.Call}
 _CONTEXTS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
@@ -73,6 +81,7 @@ class Tree:
     def __init__(self, module: ast.Module) -> None:
         self.module = Scope(module)
         self.nodes: list[ast.AST] = []
+        self.by_kind: dict[type[ast.AST], list[ast.AST]] = {}
         self.scopes: dict[int, Scope] = {}  # by id
         self.inner: dict[int, Scope] = {}  # id of a function, class, lambda or comprehension -> its own scope
         self.merely_named: set[int] = set()  # ids of annotations' and `except` clauses' nodes: types, not uses
@@ -121,6 +130,7 @@ class Tree:
 
     def _visit(self, module: ast.Module) -> None:
         nodes, index, parents, scopes, inner = self.nodes, self._index, self._parents, self.scopes, self.inner
+        by_kind = self.by_kind
         waiting: list[tuple[ast.AST, int, Scope, bool]] = [(module, 0, self.module, False)]
         while waiting:
             node, parent, scope, mere = waiting.pop()
@@ -131,23 +141,27 @@ class Tree:
             scopes[id(node)] = scope
             if mere:
                 self.merely_named.add(id(node))
-            if isinstance(node, (ast.Constant, ast.Name)):
+            kind = type(node)
+            by_kind.setdefault(kind, []).append(node)
+            if kind is ast.Constant or kind is ast.Name:
                 continue
             own = scope
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS)):
+            if kind in _SCOPES:
                 own = inner[id(node)] = Scope(node, scope)
-            self._bind(node, scope, own)
+            if kind in _BINDING:
+                self._bind(node, scope, own)
+            plain = own is scope and kind not in _PARTED
             children: list[tuple[ast.AST, int, Scope, bool]] = []
             for name in node._fields:
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
                     if not isinstance(value, _CONTEXTS):
-                        where, merely = _place(node, name, 0, scope, own)
+                        where, merely = (scope, False) if plain else _place(node, name, 0, scope, own)
                         children.append((value, number, where, mere or merely))
                 elif isinstance(value, list):
                     for position, item in enumerate(value):
                         if isinstance(item, ast.AST) and not isinstance(item, _CONTEXTS):
-                            where, merely = _place(node, name, position, scope, own)
+                            where, merely = (scope, False) if plain else _place(node, name, position, scope, own)
                             children.append((item, number, where, mere or merely))
             children.reverse()
             waiting.extend(children)

@@ -1,0 +1,116 @@
+"""Findings for people, with the line that each is about, and as JSON; and the rules themselves."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from scorer.contest import Profile
+from scorer.findings import Severity
+from scorer.listing.located import Located
+from scorer.review import Rule
+
+WIDEST = 120  # characters of a source line that are shown
+
+
+def print_located(findings: Sequence[Located], console: Console) -> None:
+    """Print findings as `file:line:column: CODE message`, with the line, a mark below it, what to do; then counts."""
+    for found in findings:
+        _print_finding(found, console)
+    counts = Counter(found.finding.code for found in findings)
+    for code, count in sorted(counts.items()):
+        title = next(found.code.title for found in findings if found.finding.code == code)
+        console.print(Text(f"{count:5} {code} {title}", style="dim"), soft_wrap=True)
+    hard = sum(found.hard for found in findings)
+    console.print(f"{hard} finding{'' if hard == 1 else 's'}, {len(findings) - hard} for advice", highlight=False)
+
+
+def _print_finding(found: Located, console: Console) -> None:
+    where = f"{found.path}:{found.line}" + (f":{found.column}" if found.column else "")
+    shade = "red" if found.hard else "yellow"
+    shown = Text.assemble((visible(where), "bold"), ": ", (found.finding.code, f"bold {shade}"))
+    shown.append(f" {visible(found.finding.message)}")
+    if found.source is not None:
+        shown.append(f" (from {visible(found.source[0])}:{found.source[1]})", style="dim")
+    text, start, length = _window(found)
+    if text.strip():
+        shown.append(f"\n{found.line:5} | ", style="blue").append(text)
+        if length:
+            shown.append("\n      | ", style="blue").append(f"{' ' * start}{'^' * length}", style=shade)
+    shown.append("\n      = ", style="blue").append(found.code.remedy)
+    console.print(shown, soft_wrap=True)
+
+
+def _window(found: Located) -> tuple[str, int, int]:
+    """The part of a line that is shown, where in it the mark begins and how long it is, in a terminal's columns."""
+    if found.column is None:
+        return visible(found.text[:WIDEST]), 0, 0
+    last = found.end[1] - 1 if found.end is not None and found.end[0] == found.line else len(found.text)
+    first = found.column - 1
+    begin = 0 if len(found.text) <= WIDEST or first < WIDEST // 2 else first - WIDEST // 4
+    before = ("... " if begin else "") + visible(found.text[begin:first])
+    marked = visible(found.text[first : min(last, begin + WIDEST)])
+    after = visible(found.text[min(last, begin + WIDEST) : begin + WIDEST])
+    more = " ..." if len(found.text) > begin + WIDEST else ""
+    return f"{before}{marked}{after}{more}", cell_len(before), max(1, cell_len(marked))
+
+
+def visible(text: str) -> str:
+    """Text that cannot move a terminal's cursor or turn the direction of what is read; tabs are four blanks."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        "    " if character == "\t" else character if _harmless(character) else f"\\u{ord(character):04x}"
+        for character in text
+    )
+
+
+def _harmless(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def as_json(findings: Sequence[Located]) -> str:
+    """A list of findings, each with the file, what its code means and what to do."""
+    records = [
+        {
+            **found.finding.model_dump(mode="json"),
+            "file": found.path.as_posix(),
+            "line": found.line,
+            "column": found.column,
+            "end": found.end,
+            "title": found.code.title,
+            "why": found.code.why,
+            "remedy": found.code.remedy,
+        }
+        for found in findings
+    ]
+    return json.dumps(records, indent=1, sort_keys=True)
+
+
+def print_rules(rules: Sequence[Rule], profile: Profile, console: Console) -> None:
+    """Print one line a rule: code, weight in a contest, title."""
+    for rule in sorted(rules, key=lambda rule: rule.code):
+        weight = profile.rules.get(rule.code, rule.severity.value)
+        style = {"hard": "red", "advice": "yellow", "off": "dim"}[weight]
+        console.print(Text.assemble((rule.code, "bold"), f" {weight:6} ", rule.title, style=style), soft_wrap=True)
+
+
+def print_rule(rule: Rule, profile: Profile, console: Console) -> None:
+    """Print everything about a rule: what it finds, why that matters, an example, and what to do."""
+    weight = profile.rules.get(rule.code, rule.severity.value)
+    style = "bold red" if weight == Severity.HARD.value else "bold yellow"
+    console.print(Text.assemble((rule.code, style), f" {rule.title} ({weight})"), soft_wrap=True)
+    console.print(Padding(Text(rule.why), (1, 0, 1, 2)))
+    example = Syntax(rule.example.rstrip("\n"), "python", background_color="default")
+    console.print(Padding(example, (0, 0, 1, 4)))
+    console.print(Padding(Text.assemble(("Instead: ", "bold"), rule.remedy), (0, 0, 0, 2)))
+    if rule.faults:
+        console.print(Padding(Text(f"Seen as: {', '.join(rule.faults)}", style="dim"), (0, 0, 0, 2)))
