@@ -20,6 +20,7 @@ from scorer.room.receipts import (
     OperatorCall,
     Outcome,
     Parameter,
+    PurityTest,
     Rank,
     Receipt,
     Site,
@@ -86,7 +87,29 @@ def sample_receipts(*, norm_runs: bool = True, updates: int = 118) -> dict[Lane,
             ]
         }
     )
+    trusted.purity, trusted.purity_seconds = purity_tests(), 3.4
     return {Lane.LOCAL: local, Lane.ARTIFACT: artifact, Lane.TRUSTED: trusted, Lane.CONTROL: control}
+
+
+def purity_tests() -> list[PurityTest]:
+    """A few trials of each outcome that a sound model has."""
+    shape = {"allowed": 0.061, "unit": "logit", "dtypes": ["bfloat16"]}
+    return [
+        PurityTest.model_validate({"reason": None, "largest": None, **shape, **trial})
+        for trial in (
+            {"test": "causality", "trial": "tokens replaced from position 1, 2, 64", "outcome": "passed",
+             "largest": 0.0, "code": "PUR010"},
+            {"test": "causality", "trial": "in float32 on cpu", "outcome": "not run",
+             "reason": "kernels take tensors on neuron", "code": "PUR010"},
+            {"test": "batch size", "trial": "alone", "outcome": "passed", "largest": 0.0071, "code": "PUR012"},
+            {"test": "batch size", "trial": "in a batch of 7", "outcome": "passed", "largest": 0.0102,
+             "code": "PUR012"},
+            {"test": "bounded memory", "trial": "4 batches more", "outcome": "passed", "largest": 2.0**20,
+             "allowed": 2.0**24, "unit": "bytes", "dtypes": [], "code": "PUR024"},
+            {"test": "worth of what lies ahead", "trial": "35 targets", "outcome": "passed", "largest": 2e-6,
+             "allowed": 1e-5, "unit": "bpb", "code": "PUR028"},
+        )
+    ]  # fmt: skip
 
 
 def passing() -> Comparison:

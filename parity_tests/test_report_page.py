@@ -133,6 +133,26 @@ def test_the_waterfall_starts_at_the_recipes_number_and_ends_at_the_official_one
         assert 0 <= offset.left <= offset.left + offset.width <= 100
 
 
+def test_the_purity_tests_are_shown_with_every_trial_and_what_was_not_run(passing: View, failing: View) -> None:
+    document = Reader(page(passing))
+    assert "purity" in document.identifiers
+    by_test = {test.test: test for test in passing.purity}
+    assert by_test["causality"].outcome == "passed"
+    assert by_test["causality"].counts == "1 not run, 1 passed"
+    assert [trial.reason for trial in by_test["causality"].open_trials] == ["kernels take tensors on neuron"]
+    assert (by_test["batch size"].largest, by_test["batch size"].allowed) == ("0.0102", "0.061")
+    assert (by_test["bounded memory"].largest, by_test["bounded memory"].allowed) == ("1.0 MiB", "16.0 MiB")
+    for words in ("in a batch of 7", "kernels take tensors on neuron", "1e-05 bpb", "in 3.4 s"):
+        assert words in document.text
+    receipts = sample.sample_receipts()
+    tests = receipts[Lane.TRUSTED].purity
+    tests[3] = tests[3].model_copy(update={"outcome": "failed", "reason": "the logits are different"})
+    shown = view(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile())
+    assert [test.test for test in shown.purity if test.outcome == "failed"] == ["batch size"]
+    assert "✗ failed" in Reader(page(shown)).text
+    assert "✗ failed" not in document.text
+
+
 def test_a_lane_that_failed_shows_what_it_said_last_and_one_that_did_not_says_nothing(passing: View) -> None:
     receipts = sample.sample_receipts()
     died = {

@@ -28,7 +28,7 @@ from scorer.contest import Profile, load, names
 from scorer.findings import CODES, Finding, Severity
 from scorer.report.json_report import Verdict
 from scorer.report.profile_table import print_profile
-from scorer.report.terminal import print_evaluations, print_findings
+from scorer.report.terminal import print_evaluations, print_findings, print_purity
 from scorer.room import receipts as receipt_files
 from scorer.room.cleanroom import guard
 from scorer.room.kit import KitPaths, ensure_kit
@@ -167,6 +167,7 @@ def score(
     findings = [Finding.model_validate(found) for found in receipt.observed_findings]
     console = _console()
     print_evaluations(receipt, console)
+    print_purity(receipt, console)
     print_findings(findings, console)
     if receipt.checkpoint is not None and not receipt.checkpoint.readable:
         return BAD_INPUT
@@ -439,6 +440,7 @@ def _show_lane(receipt: Receipt, out: Path) -> int:
     console = _console()
     findings = [Finding.model_validate(found) for found in receipt.observed_findings]
     print_evaluations(receipt, console)
+    print_purity(receipt, console)
     print_findings(findings, console)
     if receipt.problem:
         console.print(receipt.problem, markup=False, highlight=False, style="red")

@@ -12,11 +12,18 @@ from rich.table import Table
 from rich.text import Text
 
 from scorer.findings import Finding, Severity
+from scorer.report.purity_table import PurityView, purity
 from scorer.report.view import FindingView, View, finding_view
 from scorer.room.receipts import Receipt
 
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 _EVIDENCE_LINES = 4
+_OUTCOMES = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "void": ("? void", "yellow"),
+    "not run": ("- not run", "yellow"),
+}
 _SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
 
 
@@ -35,6 +42,8 @@ def print_view(view: View, console: Console) -> None:
     console.print(_lanes(view))
     if view.offsets:
         console.print(_offsets(view))
+    if view.purity:
+        console.print(_purity(view.purity))
     for finding in (*view.hard, *view.advice):
         console.print(_finding(finding))
 
@@ -62,6 +71,29 @@ def print_evaluations(receipt: Receipt, console: Console) -> None:
         settings = (row.split, tokens, size, str(row.seq_len), str(row.world_size), f"{row.seconds:.1f}")
         table.add_row(row.name, bpb, *settings)
     console.print(table)
+
+
+def print_purity(receipt: Receipt, console: Console) -> None:
+    """Print what the purity tests tried, and how it came out."""
+    if receipt.purity:
+        console.print(_purity(purity(receipt)))
+
+
+def _purity(tests: Sequence[PurityView]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("purity")
+    table.add_column("trials", overflow="fold")
+    table.add_column("largest change", justify="right")
+    table.add_column("allowed", justify="right")
+    table.add_column("computed in", overflow="fold")
+    table.add_column("", justify="left")
+    for test in tests:
+        mark = Text(_OUTCOMES[test.outcome][0], _OUTCOMES[test.outcome][1])
+        name = test.test if test.outcome == "passed" else f"{test.test} ({test.code})"
+        table.add_row(name, test.counts, test.largest, test.allowed, test.dtypes, mark)
+        for trial in test.open_trials:
+            table.add_row("", Text(f"{trial.trial}: {trial.outcome}: {trial.reason}", "dim"), "", "", "", "")
+    return table
 
 
 def _line(finding: FindingView) -> Text:

@@ -17,6 +17,7 @@ from scorer.compare import Comparison
 from scorer.compare.offsets import SAVED
 from scorer.contest import Profile
 from scorer.findings import CODES, Finding, Severity
+from scorer.report.purity_table import PurityView, purity
 from scorer.room.receipts import Lane, OperatorCall, Outcome, Receipt, Site
 from scorer.trusted.settings import (
     EVAL_PUBLIC,
@@ -196,6 +197,8 @@ class View:
     times: tuple[TimeView, ...]
     environment: tuple[EnvironmentView, ...]
     knobs: tuple[KnobView, ...]
+    purity: tuple[PurityView, ...]
+    purity_seconds: float | None
     provenance: tuple[tuple[str, str], ...]
 
     @property
@@ -242,6 +245,8 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
         times=_times(receipts, profile),
         environment=_environment(local, candidate, profile),
         knobs=_knobs(artifact, candidate),
+        purity=purity(receipts.get(Lane.TRUSTED)),
+        purity_seconds=receipts[Lane.TRUSTED].purity_seconds if Lane.TRUSTED in receipts else None,
         provenance=_provenance(receipts, artifact, profile),
     )
 
