@@ -52,7 +52,7 @@ class Reach:
     def called_from(self, place: ast.AST) -> list[Function]:
         """Every own function that is called from a statement or a function, and what these call."""
         seen: dict[int, Function] = {}
-        waiting = self._called(place)
+        waiting = [*self._called(place)]
         while waiting:
             function = waiting.pop()
             if id(function) not in seen:

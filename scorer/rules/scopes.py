@@ -156,8 +156,17 @@ class Scopes:
                     self._target(element, value, False)
         elif isinstance(target, ast.Starred):
             self._target(target.value, value, False)
-        elif isinstance(target, ast.Subscript) and value is not None:
-            self._target(target.value, value, False)  # table[key] = value
+        elif isinstance(target, ast.Subscript) and value is not None:  # table[key] = value
+            found = (
+                self._source.scopes.scope(target).look_up(target.value.id)
+                if isinstance(target.value, ast.Name)
+                else None
+            )
+            if found is not None and isinstance(target.value, ast.Name):
+                key = (id(found[0].node), target.value.id)
+                self.bindings.setdefault(key, []).append(Binding(value, False, target.value))
+            elif not isinstance(target.value, ast.Name):
+                self._target(target.value, value, False)
 
     def _enter(self, node: ast.AST) -> None:
         """Enter what a node binds."""

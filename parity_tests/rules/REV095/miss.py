@@ -1,0 +1,24 @@
+def factorial(n):
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+
+def length(items):
+    return 1 + length(items[1:]) if items else 0
+
+
+def walk(node):
+    yield node
+    yield from walk(node.left)
+
+
+class A:
+    def norm(self, x):
+        return norm(x)
+
+
+def norm(x):
+    for part in x:
+        norm(part)
+    return x
