@@ -391,6 +391,7 @@ class ReviewRules(Section):
     rank_constants: list[Text]  # names of constants that mean the number of ranks
     launch_constants: dict[Identifier, list[Text]]  # variable of the launch -> names of constants that mean its value
     budget_constants: dict[BudgetField, list[Text]]  # field of `budget` -> names of constants that must not exceed it
+    reserve_constants: list[Text]  # names of constants that mean the seconds kept for the end of the run
     core_variables: list[Identifier]  # variables that name the cores of the chip to use: "0-3"
     grid_variable: Identifier | None  # variable of the launch: how many cores one rank has, for a kernel's grid
 
