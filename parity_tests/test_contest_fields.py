@@ -19,13 +19,14 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
+from parity_tests import contest_looks as looks
 from parity_tests import receipts_factory
 from parity_tests.receipts_factory import judged
 from parity_tests.room_programs import small_kit
 from scorer.artifact import Artifact, ArtifactError
 from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
-from scorer.contest import Profile, load
+from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
 from scorer.report.profile_table import print_profile
 from scorer.review import review
@@ -58,6 +59,10 @@ def base() -> dict[str, Any]:
     offset = {"name": "private", "change": change, "bpb": [0.0, 0.1], "mean": 0.05, "sd": 0.01}  # it is 0.125
     profile["evaluation"]["allowed_offsets"] = [offset]
     profile["machine"]["cores"] = 8
+    profile["evaluation"]["audit"]["reference_bpb"] = 2.63  # the score is 2.625
+    profile["kit"]["symbols"].remove("record_step_boundary")
+    profile["kit"]["calls"]["get_dist_info"]["optional"] = ["verbose"]
+    profile["kit"]["optional_symbols"] = ["record_step_boundary"]
     return profile
 
 
@@ -253,6 +258,28 @@ def virtual(profile: Profile) -> Any:
         return Bench(profile, small_kit(Path(directory)), Path(), progress).virtual_clock
 
 
+def two_ranks(see: See) -> See:
+    """Looks at a contest whose official evaluation runs on two ranks."""
+
+    def with_two(profile: Profile) -> Any:
+        official = profile.evaluation.official.model_copy(update={"world_size": 2})
+        return see(
+            profile.model_copy(update={"evaluation": profile.evaluation.model_copy(update={"official": official})})
+        )
+
+    return with_two
+
+
+def core(see: See) -> See:
+    """Looks at a contest whose score has a part that nobody measures."""
+
+    def with_core(profile: Profile) -> Any:
+        parts = [part.model_copy(update={"name": "CORE"}) for part in profile.evaluation.score]
+        return see(profile.model_copy(update={"evaluation": profile.evaluation.model_copy(update={"score": parts})}))
+
+    return with_core
+
+
 # --- The entries ---
 
 DATA = f"""{SUBMISSION}
@@ -333,6 +360,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "evaluation.score[].name": ("CORE", compared()),
     "evaluation.score[].weight": (0.5, contradicted),
     "evaluation.score[].normalised": ("min-max", compared()),
+    "evaluation.score[].timeout_seconds": (10.0, core(compared())),
     "evaluation.public.split": ("other", wanted),
     "evaluation.public.max_tokens": (64, wanted),
     "evaluation.public.seq_len": (64, wanted),
@@ -349,6 +377,46 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "evaluation.allowed_offsets[].bpb": ([0.0, 0.2], compared()),
     "evaluation.allowed_offsets[].mean": (None, compared()),
     "evaluation.allowed_offsets[].sd": (None, compared()),
+    "budget.eval_timeout_seconds": (1.0, looks.begun),
+    "environment.cache_directories": ({"COMPILED": "here"}, prepared),
+    "files.checkpoint": ("out/last.pt", looks.scored),
+    "files.checkpoint_parts": (["model_state", "model_config", "meta", "optimizer"], looks.checked),
+    "files.meta_keys": (["tokens"], looks.checked),
+    "machine.device": ("cpu", looks.begun),
+    "machine.device_module": (None, looks.begun),
+    "evaluation.hook": ("main", looks.sited),
+    "evaluation.cross_check": (["official"], two_ranks(looks.begun)),
+    "evaluation.causality_rows": (2, looks.looked),
+    "evaluation.purity.tokens": (4096, looks.begun),
+    "evaluation.purity.length_factors": ([64.0], looks.begun),
+    "evaluation.purity.batch_sizes": ([1000], looks.begun),
+    "evaluation.purity.world_sizes": ([3], looks.pretended),
+    "evaluation.purity.dtypes": ({"cpu": "bfloat16"}, looks.cast),
+    "evaluation.purity.scored_rows": (1, looks.begun),
+    "evaluation.purity.growth_bytes": (1 << 10, looks.grown),
+    "evaluation.audit.floor_bpb": (3.0, looks.believed),
+    "evaluation.audit.reference_bpb": (4.0, looks.believed),
+    "evaluation.audit.gain_bpb": (0.001, looks.believed),
+    **{f"room.{limit}": (1 << 10, looks.limited) for limit in RoomLimits.model_fields},
+    **{f"kit.functions.{role}": ("other", looks.kit_settings) for role in ("tokenizer", "token_bytes", "documents")},
+    **{f"kit.functions.{role}": ("other", looks.kit_settings) for role in ("evaluate", "causality")},
+    "kit.functions.ranks": ("other", looks.sited),
+    "kit.file": ("other.py", looks.ensured),
+    "kit.setup": (["build", "all"], looks.ensured),
+    "kit.eval_public": (["score"], looks.command),
+    "kit.symbols": (["missing"], looks.ensured),
+    "kit.optional_symbols": ([], contradicted),
+    "kit.calls[].required": (["rank"], looks.ensured),
+    "kit.calls[].optional": ([], looks.ensured),
+    "kit.constants": ({"TRAIN_TIME_BUDGET_SECONDS": 61}, looks.ensured),
+    "kit.vocab_size": (8, looks.numbered),
+    "kit.bos_token_id": (8, looks.numbered),
+    "kit.special_token_ids": ([2044], looks.tabled),
+    "kit.sha256": ("0" * 64, looks.ensured),
+    "kit.files": ({"other.txt": "0" * 64}, looks.ensured),
+    "kit.train_split": ("training", looks.overlapped),
+    "kit.model_files": (["*.parquet"], looks.begun),
+    "kit.stand_in": (False, looks.chosen),
     "lockstep.window_updates": (3, prepared),
     "lockstep.census_update": (2, prepared),
     "lockstep.virtual_seconds_per_update": (0.25, virtual),
@@ -400,19 +468,6 @@ FIELDS: dict[str, tuple[Any, See]] = {
 }
 
 
-def core(see: See) -> See:
-    """Looks at a contest whose score has a part that nobody measures."""
-
-    def with_core(profile: Profile) -> Any:
-        parts = [part.model_copy(update={"name": "CORE"}) for part in profile.evaluation.score]
-        return see(profile.model_copy(update={"evaluation": profile.evaluation.model_copy(update={"score": parts})}))
-
-    return with_core
-
-
-FIELDS["evaluation.score[].timeout_seconds"] = (10.0, core(compared()))
-
-
 @functools.cache
 def seen(see: See) -> Any:
     """What the unchanged profile shows."""
@@ -425,8 +480,16 @@ def test_another_value_of_a_field_changes_what_is_seen(path: str) -> None:
     assert see(changed(path, value)) != seen(see)
 
 
-@pytest.mark.parametrize("path", ["budget.train_seconds", "launch.script", "files.state_part", "machine.title"])
+@pytest.mark.parametrize(
+    "path",
+    ["budget.train_seconds", "launch.script", "files.state_part", "machine.title", "kit.setup", "kit.model_files"],
+)
 def test_the_same_value_changes_nothing(path: str) -> None:
     """Else the tests above would show only that no two looks are alike."""
     see = FIELDS[path][1]
     assert see(changed(path, lambda value: value)) == seen(see)
+
+
+def test_every_field_of_the_schema_has_an_entry() -> None:
+    assert sorted(set(fields()) - FIELDS.keys()) == []
+    assert sorted(FIELDS.keys() - set(fields())) == []

@@ -148,10 +148,12 @@ class Room:
         pythonpath: Sequence[Path] = (),
         variables: Mapping[str, str] | None = None,
         caches: Path | None = None,
+        cache_directories: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """A whole environment: the room's own directories, this interpreter first on PATH, and `variables` on top.
 
-        `caches` names a directory of compile caches to use instead of the room's empty one.
+        `caches` names a directory of compile caches to use instead of the room's empty one, `cache_directories` the
+        variables that point below it.
         """
         cache = caches or self.caches
         if caches is not None:
@@ -163,9 +165,7 @@ class Room:
             "LANG": "C.UTF-8",
             "PYTHONPATH": ":".join(map(str, pythonpath)),
             "XDG_CACHE_HOME": str(cache),
-            "NEURON_COMPILE_CACHE_URL": str(cache / "neuron"),
-            "TORCH_NEURONX_NEFF_CACHE_DIR": str(cache / "neff"),
-            "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+            **{name: str(cache / below) for name, below in (cache_directories or {}).items()},
             **(variables or {}),
         }
 

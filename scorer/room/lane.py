@@ -317,6 +317,7 @@ class _Run:
             pythonpath=[*observer, *stand_ins(), self.kit.directory, *program],
             variables=variables,
             caches=self._caches(),
+            cache_directories=self.profile.environment.cache_directories,
         )
 
     # -- while ---------------------------------------------------------------------------------------------------

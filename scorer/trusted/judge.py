@@ -215,7 +215,12 @@ class _Trial:
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": threads,
         }
-        return room.environment(pythonpath=[*stand_ins(), self.kit.directory], variables=variables)
+        beside = [room.work] if self.artifact.others else []  # the script's own directory, as when it was run
+        return room.environment(
+            pythonpath=[*stand_ins(), self.kit.directory, *beside],
+            variables=variables,
+            cache_directories=self.profile.environment.cache_directories,
+        )
 
     def _start_kit(self, stack: contextlib.ExitStack) -> Streams:
         """The kit in processes of its own, one for each world size of the cross-check; the first reads the streams."""
@@ -305,8 +310,9 @@ class _Trial:
         assert self.checkpoint is not None
         given = []
         for name, path, sha256 in (
-            ("train.py", self.artifact.train_py, self.artifact.sha256),
+            (self.profile.launch.script, self.artifact.train_py, self.artifact.sha256),
             (self.profile.files.checkpoint, self.path, self.checkpoint.sha256),
+            *((str(other.member), other.train_py, other.sha256) for other in self.artifact.others),
         ):
             content = path.read_bytes() if path.is_file() else b""
             if hashlib.sha256(content).hexdigest() != sha256:
@@ -410,7 +416,11 @@ class _Trial:
             problem_site=self._problem_site(),
             profile=self.profile.name,
             profile_version=self.profile.version,
-            subject=Subject(kind="file", sha256=self.artifact.sha256),
+            subject=Subject(
+                kind="file",
+                sha256=self.artifact.sha256,
+                others={str(other.member): other.sha256 for other in self.artifact.others},
+            ),
             kit=self.kit.record,
             launch=None,
             clock=None,
