@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
 from pathlib import Path
@@ -10,14 +11,23 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from parity_tests import kits
+from parity_tests import kits, room_programs
 from parity_tests.trusted_samples import found_in, line_of
+from scorer.artifact import Artifact
 from scorer.cli.commands import app
+from scorer.contest import EvaluationSettings
 from scorer.files import sha256_file
 from scorer.room import receipts
+from scorer.room.cleanroom import Room
 from scorer.room.kit import KitPaths, ensure_kit
-from scorer.room.receipts import Outcome, Receipt
+from scorer.room.lane import LaneSpec, run_lane
+from scorer.room.receipts import Clock, Evaluation, Lane, Outcome, Receipt
+from scorer.trusted import official
+from scorer.trusted import settings as ways
 from scorer.trusted.judge import score
+from scorer.trusted.kit_process import KitProcess
+from scorer.trusted.sources import Source
+from scorer.trusted.streams import Streams
 
 NAMES = ("early", "late")
 
@@ -46,10 +56,10 @@ def judged(directory: Path, name: str, text: str | None = None, **changes: objec
     return receipt
 
 
-def by_hand(name: str, kit: KitPaths, split: str, tokens: int, seq_len: int, world_size: int) -> tuple[float, int]:
+def by_hand(name: str, kit: KitPaths, model: torch.nn.Module, settings: EvaluationSettings) -> tuple[float, int]:
     """(nats, bytes) row by row in float64, from documents that were read and encoded without the kit's code."""
-    facts, model = kits.FACTS[name], kits.model(name)
-    documents = facts.documents(kit.cache_dir, split)
+    facts, seq_len, world_size = kits.FACTS[name], settings.seq_len, settings.world_size
+    documents = facts.documents(kit.cache_dir, settings.split)
     size = {"early": 6, "late": 8}[name]
     groups = [documents[first : first + size] for first in range(0, len(documents), size)]
     nats, count = 0.0, 0
@@ -57,7 +67,7 @@ def by_hand(name: str, kit: KitPaths, split: str, tokens: int, seq_len: int, wor
         stream: list[tuple[int, int]] = []  # token, bytes
         for document in (text for group in groups[rank::world_size] for text in group):
             stream += [(facts.bos, 0), *encoded(name, document)]
-        stream = stream[: math.ceil(tokens / world_size) + 1]
+        stream = stream[: math.ceil(settings.max_tokens / world_size) + 1]
         for first in range(0, len(stream) - 1, seq_len):
             row = stream[first : first + seq_len + 1]
             with torch.no_grad():
@@ -95,36 +105,80 @@ def encoded(name: str, text: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_whole_judge_works_with_either_kit(tmp_path: Path, name: str) -> None:
-    receipt = judged(tmp_path, name, evaluation__cross_check=["public", "official"])
+def test_a_lane_is_observed_and_its_checkpoint_scored_with_either_kit(tmp_path: Path, name: str) -> None:
+    """Updates are closed with the kit's `record_step_boundary` and, by an early kit, without it."""
+    kit, contest = kit_of(name), kits.profile(name, evaluation__cross_check=["public", "official"])
+    (tmp_path / "train.py").write_text(kits.trains(name), "utf-8")
+    launch = room_programs.plan()
+    artifact = Artifact.from_file(tmp_path / "train.py", launch.text)
+    spec = LaneSpec(Lane.ARTIFACT, launch, artifact, Clock(kind="virtual", seconds_per_update=0.5))
+    lane = run_lane(spec, contest, kit, tmp_path / "keep")
+    assert lane.problem is None
+    assert [found["message"] for found in lane.observed_findings] == []
+    (rank,) = lane.ranks
+    assert len(rank.updates) == 12
+    printed = [line.split("loss ")[1] for line in lane.log_tail if line.startswith("step")]
+    assert [f"{float.fromhex(update.losses[0]):.4f}" for update in rank.updates] == printed
+    assert [len(update.batch_hashes) for update in rank.updates[:4]] == [1] * 4  # inside the lockstep window
+    assert lane.kit == kit.record
+
+    checkpoint = tmp_path / "keep/out/final.pt"
+    receipt = score(artifact, checkpoint, contest, kit, None)
     assert [found["message"] for found in receipt.observed_findings] == []
     assert receipt.outcome is Outcome.COMPLETE
     measured = {one.name: one for one in receipt.evaluations}
+    model = kits.model(name)
+    model.load_state_dict(torch.load(checkpoint, weights_only=True)["model_state"])
     for settings in ("public", "official"):
-        kit, ours = measured[f"kit, called, {settings} settings"], measured[f"trusted, {settings} settings"]
-        nats, count = by_hand(name, kit_of(name), ours.split, ours.num_tokens, ours.seq_len, 1)
-        assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes)
+        theirs, ours = measured[f"kit, called, {settings} settings"], measured[f"trusted, {settings} settings"]
+        nats, count = by_hand(name, kit, model, getattr(contest.evaluation, settings))
         assert ours.num_bytes == count
-        for one in (kit, ours):
+        assert (theirs.num_tokens, theirs.num_bytes) == (ours.num_tokens, ours.num_bytes)
+        for one in (theirs, ours):
             assert math.isclose(float.fromhex(one.total_nats), nats, rel_tol=1e-6)
             assert math.isclose(float.fromhex(one.val_bpb), nats / math.log(2) / count, rel_tol=1e-6)
     assert measured["kit, by its command"].num_bytes == measured["trusted, public settings"].num_bytes
     assert [(check.name, check.passed) for check in receipt.kit_checks] == [("causality_check", True)]
-    assert set(receipt.kit.files) == set(kit_of(name).record.files) >= {"prepare.py"}
-    assert not list((kits.KITS / name).rglob("*.pyc"))
+    assert set(receipt.kit.files) == set(kit.record.files) >= {"prepare.py"}
+    kit.check_unchanged()
+    assert not list(kit.directory.rglob("*.pyc"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_kit_that_adds_up_over_ranks_is_run_on_as_many(tmp_path: Path, name: str) -> None:
-    receipt = judged(tmp_path, name, evaluation__public__world_size=2, evaluation__public__max_tokens=301)
-    measured = {one.name: one for one in receipt.evaluations}
-    kit, ours = measured["kit, called, public settings"], measured["trusted, public settings"]
-    nats, count = by_hand(name, kit_of(name), "public_val", 301, 16, 2)
-    assert (kit.num_tokens, kit.num_bytes) == (ours.num_tokens, ours.num_bytes) == (302, count)
-    assert math.isclose(float.fromhex(kit.total_nats), nats, rel_tol=1e-6)
-    assert [found["message"] for found in receipt.observed_findings] == []
-    by_command = measured["kit, by its command"]  # one process: other tokens, which are measured, too
-    assert by_command.num_tokens == measured["trusted, public settings on one rank"].num_tokens == 301
+    kit = kit_of(name)
+    contest = kits.profile(name, evaluation__public__world_size=2, evaluation__public__max_tokens=301)
+    settings, model = contest.evaluation.public, kits.model(name)
+    variables = {contest.kit.cache_variable: str(kit.cache_dir), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def forward(tokens: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            logits: torch.Tensor = model(tokens)
+        return logits
+
+    with Room() as room, contextlib.ExitStack() as stack:
+        environment = room.environment(pythonpath=[kit.directory], variables=variables)
+        processes = {size: KitProcess(room, environment, contest.kit, size) for size in (1, 2)}
+        for process in processes.values():
+            stack.callback(process.close)
+        streams = Streams(processes[1], room.records / "streams", contest.kit, [settings], purity=("public_val", 64))
+        streams.wait(120)
+        processes[2].map(64, kits.FACTS[name].vocabulary)
+        nats, count = by_hand(name, kit, model, settings)
+        ours = Evaluation(
+            name=ways.PUBLIC_SETTINGS,
+            device="cpu",
+            num_tokens=302,
+            num_bytes=count,
+            total_nats=nats.hex(),
+            val_bpb=(nats / math.log(2) / count).hex(),
+            seconds=0.0,
+            **settings.model_dump(exclude={"max_tokens"}),
+        )
+        source = Source(kits.written(tmp_path, name)[0], contest)
+        measured, found = official.evaluate(source, contest, processes, streams, forward, [ours])
+    assert [one.message for one in found] == []
+    assert [(one.num_tokens, one.num_bytes, one.world_size) for one in measured] == [(302, count, 2)]
 
 
 def test_what_the_kits_causality_check_says_is_compared_with_the_judges_own_test(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class Facts(NamedTuple):
     special: list[int]
     constants: dict[str, int]
     model_files: list[str]
+    frequent: list[int]  # tokens that most documents are made of
     documents: Callable[[Path, str], list[str]]  # (data directory, split) -> every document, without the kit's code
 
 
@@ -48,6 +49,7 @@ FACTS = {
         [276, 277, 278, 279],
         {"TOKENIZER_VOCAB_SIZE": 280, "TRAIN_TIME_BUDGET_SECONDS": 30, "EVAL_TIMEOUT_SECONDS": 60},
         [],
+        [ord(" "), *range(256, 276)],
         _early_documents,
     ),
     "late": Facts(
@@ -62,6 +64,7 @@ FACTS = {
             "EVAL_TIMEOUT_SECONDS": 90,
         },
         ["tables/*"],
+        list(range(256, 300)),
         _late_documents,
     ),
 }
@@ -115,12 +118,50 @@ def train_py(name: str) -> str:
     return TRAIN_PY.replace("61", str(FACTS[name].vocabulary))
 
 
+TRAINS = """
+
+def train(steps=12):
+    import os
+    import prepare
+    is_ddp, rank, _, world_size = prepare.get_dist_info()
+    torch.manual_seed(5)
+    model = Model()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    tokenizer = prepare.ensure_tokenizer()
+    batches = prepare.make_dataloader(tokenizer, 4, 16, "train", torch.device("cpu"))
+    boundary = getattr(prepare, "record_step_boundary", None)
+    for step in range(steps):
+        inputs, targets, _ = next(batches)
+        loss = nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if boundary is not None:
+            boundary(step)
+        prepare.print0(f"step {step:05d} | loss {loss.item():.4f}")
+    os.makedirs("out", exist_ok=True)
+    content = {"model_state": model.state_dict(), "model_config": {"width": 8}, "meta": {"step": steps}}
+    torch.save(content, "out/final.pt")
+
+
+if __name__ == "__main__":
+    train()
+"""
+
+
+def trains(name: str) -> str:
+    """The small submission with a training loop on the kit's batches."""
+    return train_py(name) + TRAINS
+
+
 def model(name: str) -> torch.nn.Module:
     """Its model, with weights."""
     torch.manual_seed(3)
     made: torch.nn.Module = imported(train_py(name)).Model()
     for parameter in made.parameters():
-        torch.nn.init.normal_(parameter)
+        torch.nn.init.normal_(parameter, std=0.4)
+    with torch.no_grad():
+        made.get_parameter("head.bias")[FACTS[name].frequent] += 3.0  # better than a uniform guess
     return made.eval()
 
 
