@@ -304,6 +304,7 @@ CONSTANTS = f"""{SUBMISSION}
 NUM_RANKS = 8
 LNC = 1
 TRAIN_SECONDS = 600
+SAVE_RESERVE_SECONDS = 1
 """
 GRID = f"""{SUBMISSION}
 
@@ -435,6 +436,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "review.rank_constants": ([], reviewed(CONSTANTS)),
     "review.launch_constants": ({}, reviewed(CONSTANTS)),
     "review.budget_constants": ({}, reviewed(CONSTANTS)),
+    "review.reserve_constants": ([], reviewed(CONSTANTS)),
     "review.core_variables": ([], reviewed(FLAGS)),
     "review.grid_variable": (None, reviewed(GRID)),
     "rules": ({"REV004": "advice"}, reviewed("import nowhere\n" + SUBMISSION)),

@@ -176,7 +176,9 @@ def _learns(source: Source, call: ast.Call, profile: Profile) -> str | None:
         return f"takes gradients ({ast.unparse(call.func)})"
     if full.startswith("torch.optim."):
         return f"makes an optimizer ({ast.unparse(call.func)})"
-    if full.startswith(READS_DATA) or full in {f"prepare.{name}" for name in profile.review.split_argument}:
+    if full.startswith(READS_DATA) or full in {
+        f"{profile.kit.module}.{name}" for name in profile.review.split_argument
+    }:
         return f"reads data ({ast.unparse(call.func)})"
     return None
 

@@ -23,7 +23,7 @@ PUR029 = define(
     "PUR029",
     title="The model is trained while it is loaded or scored",
     why="What is scored is then not the checkpoint; a gradient step on what is being scored beats any model.",
-    remedy="Do all training before saving; no backward, no gradients and no optimizer in load_for_eval or forward.",
+    remedy="Do all training before saving; no backward, no gradients and no optimizer while loading or in forward.",
 )
 HOOKS = Test("no hooks", PUR022)
 COLLECTIVES = Test("no collectives", PUR023)
