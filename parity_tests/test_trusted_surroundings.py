@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from parity_tests.trusted_samples import VOCABULARY, Workshop, line_of, random_rows, small_profile, submission
+from scorer.contest import Profile
 from scorer.findings import Finding
 from scorer.trusted import purity
 from scorer.trusted.purity import surroundings
@@ -25,12 +26,12 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         yield shop
 
 
-def loaded_otherwise(workshop: Workshop, text: str, tmp_path: Path) -> Record:
+def loaded_otherwise(workshop: Workshop, text: str, tmp_path: Path, profile: Profile | None = None) -> Record:
     """The record of the tests that load a submission under other circumstances."""
     model = workshop.model(text)
     record = Record(model.source, model.forward_line)
     rows = random_rows(8)
-    profile = small_profile()
+    profile = profile or small_profile()
     bench = purity.Bench(model, record, profile.evaluation.purity, rows[:4], rows[4:], model.forward(rows[:4]))
     scratch = workshop.room.tmp / tmp_path.name
     scratch.mkdir(exist_ok=True)
@@ -47,6 +48,28 @@ def test_a_model_that_looks_at_nothing_passes_in_every_surrounding(workshop: Wor
     assert [trial.test for trial in record.tests].count("world size") == 3
     names = {"module name", "working directory", "hostile environment", "import without an entry in sys.modules"}
     assert names <= {trial.test for trial in record.tests}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        ({}, None),
+        ({"after": "logits = logits * (1 + 1e-7)"}, None),  # rounding
+        ({"after": "logits = logits * 1.1"}, "the logits are different"),
+        ({"before": "raise ValueError('no such shape')"}, "forward raises ValueError: no such shape"),
+    ],
+)
+def test_another_file_of_the_submission_must_give_the_same_model(
+    workshop: Workshop, tmp_path: Path, pieces: dict[str, str], said: str | None
+) -> None:
+    hook = small_profile().hooks[0].model_copy(update={"file": "inference.py"})
+    profile = small_profile().model_copy(update={"hooks": [*small_profile().hooks, hook]})
+    (workshop.room.work / "inference.py").write_text(submission(**pieces), "utf-8")
+    record = loaded_otherwise(workshop, submission(), tmp_path, profile)
+    (trial,) = (trial for trial in record.tests if trial.test == "other file")
+    assert trial.trial == "load_for_eval of inference.py"
+    assert [found.code for found in record.findings] == ([] if said is None else ["PUR030"])
+    assert all(str(said) in found.message for found in record.findings)
 
 
 # title, pieces, code, test, text on the line that it must name

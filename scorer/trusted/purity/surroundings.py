@@ -1,4 +1,5 @@
-"""Surroundings: another module name, working directory, environment, world size; no entry in sys.modules; other dtypes.
+"""Surroundings: another module name, working directory, environment, world size; no entry in sys.modules; other dtypes;
+the model of another file of the submission, which must be the same one.
 
 Each is a fork of the host that imports and loads the submission anew, and answers a small batch with the same bits. All
 that may not matter is changed in one fork together; only where that one differs are they tried one by one.
@@ -22,6 +23,7 @@ from scorer.trusted.purity.bench import Bench
 from scorer.trusted.purity.causality import CAUSALITY, causal
 from scorer.trusted.purity.record import Test
 from scorer.trusted.replies import Failed, Forwarded, Loaded
+from scorer.trusted.tolerance import Change
 
 PUR025 = define(
     "PUR025",
@@ -41,10 +43,17 @@ PUR027 = define(
     why="Training runs on many ranks, scoring on one, or on as many as the scorer likes.",
     remedy="Consolidate the weights before saving; read no rank or world size while loading or in forward.",
 )
+PUR030 = define(
+    "PUR030",
+    title="Another file of the submission gives another model",
+    why="The contest asks each file's hook for the trained model: they must agree, or one of the numbers is not its.",
+    remedy="Load the same weights in both files, and compute with the same operations, up to rounding.",
+)
 MODULE_NAME = Test("module name", PUR025)
 DIRECTORY = Test("working directory", PUR025)
 ENVIRONMENT = Test("hostile environment", PUR026)
 WORLD = Test("world size", PUR027)
+OTHER_FILE = Test("other file", PUR030)
 REGISTERED = Test("import without an entry in sys.modules", PUR002)
 
 LOCALE = {"TZ": "Asia/Kathmandu", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "COLUMNS": "7"}
@@ -72,6 +81,12 @@ def variants(plain: Submitted, profile: Profile, kept: Sequence[str], neuron: st
     for size in sorted(profile.evaluation.purity.world_sizes, reverse=True):
         environment = world_environment(profile, size)
         found.append(Variant(WORLD, f"rank {size - 1} of {size}", replace(plain, environment=environment)))
+    for hook in profile.hooks:
+        if hook.file != profile.launch.script and hook.returns == profile.scoring_hook.returns:
+            file = plain.train_py.parent / hook.file
+            found.append(
+                Variant(OTHER_FILE, f"{hook.name} of {hook.file}", replace(plain, train_py=file, hook=hook.name))
+            )
     return found
 
 
@@ -113,9 +128,9 @@ def indifferent(bench: Bench, ways: Sequence[Variant]) -> None:
         for way in ways:
             bench.record.void(way.test, way.trial, "another batch gives the same logits")
         return
-    kinds = {way.test.name: way for way in reversed(ways)}  # the first of each kind
-    alone = [way for way in ways if kinds[way.test.name] is not way]
-    together = [way for way in ways if kinds[way.test.name] is way]
+    kinds = {way.test.name: way for way in reversed(ways) if way.test is not OTHER_FILE}  # the first of each kind
+    alone = [way for way in ways if kinds.get(way.test.name) is not way]
+    together = [way for way in ways if kinds.get(way.test.name) is way]
     plain = bench.model.process.submitted
     every = replace(
         plain,
@@ -144,6 +159,7 @@ def _tell(bench: Bench, way: Variant, problem: str | None) -> None:
         return
     source = bench.model.source
     line = source.environment_read() if way.test in (ENVIRONMENT, WORLD) else source.own_name_or_directory()
+    line = source.loader() if way.test is OTHER_FILE else line
     bench.failed(way.test, way.trial, f"{way.test.name}, {way.trial}: {problem}", line, None)
 
 
@@ -181,8 +197,11 @@ def _problem(process: ModelProcess, bench: Bench, rows: torch.Tensor, expected: 
         return (
             f"forward returns {answer.type} {answer.shape} of {answer.dtype}, and {shape} of {bench.model.dtype} before"
         )
-    apart = (process.logits(0, shape, answer.dtype).float() - expected).abs().max()
-    return None if float(apart) == 0.0 else f"the logits are different (largest change {float(apart):.3g}, allowed 0)"
+    found = process.logits(0, shape, answer.dtype).float()
+    same_file = process.submitted.train_py == bench.model.process.submitted.train_py
+    change = Change.NOTHING if same_file else Change.SHAPE  # another file may compute in another order
+    difference = bench.compare(expected, found, change)
+    return f"the logits are different ({difference})" if difference.exceeded else None
 
 
 def unregistered(bench: Bench) -> None:
