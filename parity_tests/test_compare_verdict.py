@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parity_tests.receipts_factory import artifact, codes, judged, load, parity
+from parity_tests.receipts_factory import artifact, codes, evaluation, judged, load, parity
 from scorer.compare import compare
 from scorer.compare.case import Case
 from scorer.compare.offsets import offsets
 from scorer.findings import Finding, finding
-from scorer.room.receipts import Clock, Evaluation, Lane, Outcome, Receipt, Site
+from scorer.room.receipts import Clock, Evaluation, KitCheck, Lane, Outcome, Receipt, Site
 
 Lanes = dict[Lane, Receipt]
 
@@ -213,3 +213,33 @@ def test_the_table_says_which_rows_agree() -> None:
     rows = {row.label: row for row in judged(change).rows}
     assert rows["last loss"].agree is False
     assert rows["val_bpb, recipe's settings"].agree is False
+
+
+def test_the_kits_own_numbers_stand_beside_the_judges() -> None:
+    by_kit = evaluation("kit, called, public settings", "public_val", 4096, 2.5)
+    check = KitCheck(name="causality_check", batch_size=4, seq_len=128, passed=True, max_abs_diff="0x0.0p+0", seconds=1)
+
+    def change(lanes: Lanes) -> None:
+        lanes[Lane.TRUSTED].evaluations.append(by_kit)
+        lanes[Lane.TRUSTED].kit_checks.append(check)
+
+    def differs(lanes: Lanes) -> None:
+        other = by_kit.model_copy(update={"val_bpb": (2.6).hex()})
+        lanes[Lane.TRUSTED].evaluations.append(other)
+        lanes[Lane.TRUSTED].kit_checks.append(check.model_copy(update={"passed": False}))
+
+    for each, agree, outcome in ((change, True, "passed"), (differs, False, "failed")):
+        rows = {row.label: row for row in judged(each).rows}
+        assert rows["val_bpb, public settings, by the kit's own code"].agree is agree
+        assert rows["causality_check, the kit's own"].agree is agree
+        assert rows["causality_check, the kit's own"].trusted == f"{outcome}, largest change 0"
+
+
+def test_the_kits_command_is_shown_beside_what_was_measured_on_one_rank() -> None:
+    embedded = load("embedded")
+    public = embedded.evaluation.public.model_copy(update={"world_size": 8})
+    profile = embedded.model_copy(update={"evaluation": embedded.evaluation.model_copy(update={"public": public})})
+    rows = {row.label: row for row in judged(profile=profile).rows}
+    assert "val_bpb, public settings" not in rows  # nothing was measured on 8 ranks
+    assert rows["val_bpb, public settings on one rank"].agree is True
+    assert "val_bpb, public settings on one rank" not in {row.label for row in judged().rows}

@@ -112,9 +112,13 @@ def _scores(case: Case) -> list[Row]:
     own = ways.local_settings(case.local) if recipe else None
     if own is not None and saved is not None:
         table.append(_score("val_bpb, recipe's settings", saved, ways.trusted(measured, own), case))
-    public = next((e for e in measured if e.name == ways.EVAL_PUBLIC), None)
+    by_command = next((e for e in measured if e.name == ways.EVAL_PUBLIC), None)  # in one process, whatever the world
     settings = case.profile.evaluation.public
+    public = by_command if settings.world_size == 1 else None
     table.append(_score("val_bpb, public settings", None, ways.trusted(measured, settings), case, public))
+    if settings.world_size != 1:
+        one = ways.trusted(measured, ways.one_rank(case.profile))
+        table.append(_score("val_bpb, public settings on one rank", None, one, case, by_command))
     for one in measured:
         if one.name.startswith(ways.KIT_EVALUATION):
             label = f"val_bpb,{one.name.removeprefix(ways.KIT_EVALUATION).removeprefix(',')}, by the kit's own code"
@@ -122,6 +126,9 @@ def _scores(case: Case) -> list[Row]:
     table.append(
         _score("val_bpb, official settings", None, ways.trusted(measured, case.profile.evaluation.official), case)
     )
+    for check in case.trusted.kit_checks if case.trusted else []:
+        outcome = f"{'passed' if check.passed else 'failed'}, largest change {float.fromhex(check.max_abs_diff):.3g}"
+        table.append(Row(f"{check.name}, the kit's own", "", "", outcome, check.passed))
     return table
 
 
