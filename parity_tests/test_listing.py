@@ -53,7 +53,7 @@ def test_text_shows_the_line_with_a_mark_under_what_was_found(train_py: Path) ->
     shown = scorer("check", train_py)
     assert shown.exit_code == 1
     lines = shown.stdout.splitlines()
-    assert lines[0] == 'train.py:6:25: REV010 reads DEPTH from the environment: os.environ["DEPTH"]'
+    assert lines[0] == 'train.py:6:25: REV010: reads DEPTH from the environment: os.environ["DEPTH"]'
     assert lines[1] == '    6 |     größe = "é"; return os.environ["DEPTH"], größe'
     assert lines[2].rstrip() == "      | " + " " * 24 + "^" * len('os.environ["DEPTH"]')
     assert lines[3].startswith("      = Make it a knob")
@@ -270,3 +270,13 @@ def test_checking_250_kilobytes_takes_about_a_second(tmp_path: Path) -> None:
     assert "REV010" in ran.stdout
     assert torch == "False"
     assert float(seconds) < 2.5  # slower and busier machines run this too
+
+
+def test_a_listing_that_nobody_reads_any_more_ends_in_silence() -> None:
+    command = "import sys; from scorer.cli import main; sys.argv = ['scorer', 'schema', 'receipt']; main()"
+    process = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait() == 141

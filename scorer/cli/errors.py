@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import signal
+import sys
 from collections.abc import Callable
 from typing import ParamSpec
 
@@ -10,6 +13,7 @@ import typer
 from rich.console import Console
 
 PASS, FAIL, BAD_INPUT, INCONCLUSIVE = 0, 1, 2, 3
+STOPPED = 128  # a signal's number is added to it
 VERDICTS = {"pass": PASS, "fail": FAIL, "inconclusive": INCONCLUSIVE}
 
 P = ParamSpec("P")
@@ -38,6 +42,12 @@ def _stopped() -> tuple[type[BaseException], ...]:
     return KeyboardInterrupt, StoppedError
 
 
+def _unread() -> int:
+    """End in silence: whoever read the output (`| head`) has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return STOPPED + signal.SIGPIPE
+
+
 def command(function: Callable[P, int]) -> Callable[P, None]:
     """Turn what a command returns into the exit code, and what is wrong with its input into one message."""
 
@@ -49,6 +59,8 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
         except _told() as error:
             errors.print(f"scorer: {error}", markup=False, highlight=False, soft_wrap=True)
             code = BAD_INPUT
+        except BrokenPipeError:
+            code = _unread()
         except OSError as error:
             message = (
                 f"{error.filename or 'scorer'}: {error.strerror or error}; check the path, its rights and the disk"
@@ -59,8 +71,11 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
             errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
             code = 130
         except SystemExit as stop:
-            errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
-            code = stop.code if isinstance(stop.code, int) else 1
+            if isinstance(stop.code, int) and stop.code > STOPPED:
+                errors.print("scorer: stopped; every lane was ended and nothing was written", highlight=False)
+                code = stop.code
+            else:
+                code = _unread()  # rich ends the program so, where what it prints is no longer read
         raise typer.Exit(code)
 
     return run

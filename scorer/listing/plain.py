@@ -22,7 +22,7 @@ WIDEST = 120  # characters of a source line that are shown
 
 
 def print_located(findings: Sequence[Located], console: Console) -> None:
-    """Print findings as `file:line:column: CODE message`, with the line, a mark below it, what to do; then counts."""
+    """Print findings as `file:line:column: CODE [advice]: message`, its line, a mark, what to do; then counts."""
     for found in findings:
         _print_finding(found, console)
     counts = Counter(found.finding.code for found in findings)
@@ -37,7 +37,9 @@ def _print_finding(found: Located, console: Console) -> None:
     where = f"{found.path}:{found.line}" + (f":{found.column}" if found.column else "")
     shade = "red" if found.hard else "yellow"
     shown = Text.assemble((visible(where), "bold"), ": ", (found.finding.code, f"bold {shade}"))
-    shown.append(f" {visible(found.finding.message)}")
+    if not found.hard:
+        shown.append(" advice", style=shade)
+    shown.append(f": {visible(found.finding.message)}")
     if found.source is not None:
         shown.append(f" (from {visible(found.source[0])}:{found.source[1]})", style="dim")
     text, start, length = _window(found)
