@@ -156,6 +156,7 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "writable": [str(work / "out"), str(records)],
         "work": str(work),
         "stand_ins": str(directory / "none"),
+        "data": str(directory / "data"),
         "kit": str(kit_directory),
         "kit_module": "prepare",
         "dataloader": "make_dataloader",

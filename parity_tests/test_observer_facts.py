@@ -86,11 +86,12 @@ def test_conduct_is_told_with_its_line(tmp_path: Path) -> None:
         assert (kind, detail, line_of(source, text)) in seen.events
     kinds = {kind for kind, _, _ in seen.events}
     assert {detail for kind, detail, _ in seen.events if kind == "write"} == {"outside.txt"}
-    assert kinds == {"read-environment", "set-environment", "write", "subprocess", "connect", "save"}
+    assert kinds == {"import", "read-environment", "set-environment", "write", "subprocess", "connect", "save"}
 
 
-def test_a_clean_program_shows_nothing_but_its_reads_and_its_save(clean: Alone) -> None:
+def test_a_clean_program_shows_nothing_but_its_imports_its_reads_and_its_save(clean: Alone) -> None:
     assert [(kind, detail) for kind, detail, _ in clean.events] == [
+        ("import", "prepare"),
         ("read-environment", "RANK"),
         ("save", "out/final.pt"),
     ]

@@ -131,6 +131,25 @@ CHANGED_ITSELF = define(
     remedy="Leave train.py alone.",
 )
 
+READ_OUTSIDE = define(
+    "RUN019",
+    title="The program read a file outside the room",
+    why="A submission trains on the kit's data alone; what else lies on a machine is other data, or is not there.",
+    remedy="Read the kit's data by the kit; compute or inline what the file held.",
+)
+READ_VALIDATION = define(
+    "RUN020",
+    title="The program read validation data by itself",
+    why="Validation data that reach training, by whatever way, make the score worthless.",
+    remedy="Leave validation to the kit's own evaluation.",
+)
+MISSING_PACKAGE = define(
+    "RUN021",
+    title="The program imports a package that the scoring machine lacks",
+    why="It is installed here, so the run went well; there the import fails.",
+    remedy="Inline what is used of it, or do without; the profile's machine.packages are those that are there.",
+)
+
 # What holds for a submission is the author's own business in the recipe's lane.
 _OF_SUBMISSIONS = (Lane.ARTIFACT, Lane.REHEARSAL)
 
@@ -266,6 +285,7 @@ class _Run:
             writable=[str(place) for place in writable],
             work=str(self.room.work),
             stand_ins=str(NEURON),
+            data=str(self.kit.cache_dir),
             kit=str(kit),
             kit_module=self.profile.kit.module,
             dataloader=self.profile.kit.functions.dataloader,
@@ -413,6 +433,7 @@ class _Run:
         """Findings about what a submission did beside training."""
         for journal in journals:
             for event in journal.rank.events:
+                self._judge_use(event, journal.rank.rank)
                 for code, kind, message in _CONDUCT:
                     if event.kind == kind and not self._is_allowed(event):
                         self._find(code, f"{message} {event.detail}", event.site, rank=journal.rank.rank)
@@ -429,6 +450,17 @@ class _Run:
                 path = self.room.work / (given.member or self.profile.launch.script)
                 if not path.is_file() or sha256_file(path) != given.sha256:
                     self._find(CHANGED_ITSELF, f"{path.name} is not the file that was put into the room")
+
+    def _judge_use(self, event: Event, rank: int) -> None:
+        """Findings about what was read and imported."""
+        if event.kind == "read":
+            of_kit = event.detail.startswith("<kit data>")
+            if any(split in event.detail for split in self.profile.review.validation_data):
+                self._find(READ_VALIDATION, f"read {event.detail}", event.site, rank=rank)
+            elif not of_kit:
+                self._find(READ_OUTSIDE, f"read {event.detail}", event.site, rank=rank)
+        elif event.kind == "import" and event.detail not in self.profile.machine.packages:
+            self._find(MISSING_PACKAGE, f"imported {event.detail}", event.site, rank=rank)
 
     def _is_allowed(self, event: Event) -> bool:
         """Saves into the output directory, or into memory."""

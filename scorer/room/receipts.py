@@ -123,7 +123,7 @@ class Parameter(Record):
 class Event(Record):
     """Something the program did that the scorer wants to know of, with the line that did it."""
 
-    kind: str  # "write", "read-environment", "set-environment", "save", "connect", "subprocess"
+    kind: str  # "read", "write", "import", "read-environment", "set-environment", "save", "connect", "subprocess"
     detail: str  # path relative to the room, variable name, ...
     site: Site | None
 

@@ -8,6 +8,7 @@ scorer's, because it runs in the program's process, and torch only after the pro
     settings.py   what the scorer asks for, as JSON named by SUBMISSION_PARITY_OBSERVE
     journal.py    one JSON line per fact, flushed at once, so that a killed rank still leaves its record
     program.py    which frames are the program's
+    places.py     which files it may read and write
     session.py    what is known so far: updates, losses, hashes, launches
     imports.py    hooks torch, nki and the kit when the program imports them
     torch_hooks.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py   one kind of facts each

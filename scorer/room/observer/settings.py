@@ -21,6 +21,7 @@ class Settings:
     writable: list[str]  # directories that the program may write to
     work: str  # the working directory: written files are told relative to it
     stand_ins: str  # directory of the stand-in nki and torch_neuronx
+    data: str  # the kit's data: every read of them is told
     kit: str  # directory of the contest's kit
     kit_module: str  # what programs import of it
     dataloader: str  # its function that yields batches
