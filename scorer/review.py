@@ -146,6 +146,8 @@ CHECKS: dict[str, Check] = {
     "blobs": blobs.blobs,
     "object_internals": objects.object_internals,
     "changed_objects": objects.changed_objects,
+    "escaping_modules": objects.escaping_modules,
+    "hidden_characters": blobs.hidden_characters,
     "patched_methods": objects.patched_methods,
     "operator_overrides": objects.operator_overrides,
     "surroundings": surroundings.surroundings,

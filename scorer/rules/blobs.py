@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,6 +16,13 @@ from scorer.rules.source import Hit, Source
 SHORTEST = 120  # characters; a hash or a key in hex is shorter
 BITS = 4.0  # of entropy a character: hex has 4, base64 6, English prose about 4.2 but with blanks
 DIGITS = 60  # of an integer; 2**128 has 39
+UNSEEN = "\u115f\u1160\u3164\uffa0\u2800"  # letters and signs that print nothing
+# Cyrillic and Greek letters that are drawn like Latin ones.
+LOOKALIKES = set(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u051d\u04bb"
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405"
+    "\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+)
 NUMBERS = re.compile(r"^[-+0-9eE.,;:xX_()\[\]\s]*$")
 ENCODED = re.compile(r"[A-Za-z0-9+/=_\-!#$%&()*<>?@^`{|}~.]{60,}")
 
@@ -33,6 +41,37 @@ def blobs(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]
         ):
             yield _hit(source, node, f"{len(value):,}")
     yield from _in_pieces(source)
+
+
+def hidden_characters(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Characters that are not seen or turn the direction of reading, and names in letters that look like others."""
+    if source.text.isascii():
+        return
+    for number, line in enumerate(source.lines, 1):
+        for column, character in enumerate(line, 1) if not line.isascii() else ():
+            if character in UNSEEN or (unicodedata.category(character) == "Cf" and not _joins(line, column - 1)):
+                name = unicodedata.name(character, f"U+{ord(character):04X}")
+                yield Hit(number, {"NAME": name}, column, (number, column + 1))
+                break
+    names: list[tuple[ast.expr, str]] = [(name, name.id) for name in source.every(ast.Name)]
+    names += [(attribute, attribute.attr) for attribute in source.every(ast.Attribute)]
+    for node, spelled in names:
+        written = source.segment(node).rpartition(".")[2].strip()
+        if not written.isascii() and (written != spelled or _looks_latin(spelled)):
+            yield source.hit(node, NAME=f"the name {written} is none of plain letters")
+
+
+def _joins(line: str, place: int) -> bool:
+    """Whether a character joins two signs to one, as in pictures of people and families."""
+    around = line[max(0, place - 1) : place + 2]
+    return line[place] == "\u200d" and len(around) == 3 and not any(character.isascii() for character in around)
+
+
+def _looks_latin(name: str) -> bool:
+    """Whether letters of other alphabets stand in a name where everybody reads Latin ones."""
+    letters = {character for character in name if character.isalpha()}
+    others = letters - LOOKALIKES
+    return letters != others and all(unicodedata.name(letter, "").startswith("LATIN") for letter in others)
 
 
 def _in_pieces(source: Source) -> Iterator[Hit]:

@@ -56,6 +56,9 @@ class Calls:
         return not any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
 
     def _find(self, function: Callable) -> tuple[list[ast.Call], bool]:
+        around = self._tree.parent(function)
+        if isinstance(around, ast.Call) and around.func is function:  # (lambda x: ...)(value)
+            return [around], True
         name = self._name(function)
         if name is None:
             return [], False
@@ -90,8 +93,34 @@ class Calls:
         target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
         return target.id if isinstance(target, ast.Name) else None
 
+    def returned(self, function: Callable) -> list[ast.expr]:
+        """The expressions that a function of the file gives back."""
+        if isinstance(function, ast.Lambda):
+            return [function.body]
+        inside = self._tree.walk(function)
+        return [node.value for node in inside if isinstance(node, ast.Return) and node.value is not None]
+
+    def class_of(self, node: ast.expr) -> ast.ClassDef | None:
+        """The file's own class that an expression is or is an object of: `Own`, `Own()`, `self`, `x` of `x = Own()`."""
+        if isinstance(node, ast.Call):
+            node = node.func
+        if not isinstance(node, ast.Name):
+            return None
+        around = self._tree.class_around(self._tree.scope(node), node.id)
+        if around is not None:
+            return around
+        looked_up = self._tree.scope(node).look_up(node.id)
+        if looked_up is None or len(looked_up[1]) != 1:
+            return None
+        value = looked_up[1][0].node
+        if isinstance(value, ast.ClassDef):
+            return value
+        return self.class_of(value) if isinstance(value, ast.Call) else None
+
     def definition(self, callee: ast.expr) -> Callable | None:
         """The file's own function that a callee names, where it can be no other."""
+        if isinstance(callee, ast.Lambda):
+            return callee
         if isinstance(callee, ast.Name):
             looked_up = self._tree.scope(callee).look_up(callee.id)
             if looked_up is None or len(looked_up[1]) != 1:

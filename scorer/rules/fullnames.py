@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from scorer.rules.calls import Calls
 from scorer.rules.texts import HOLE, Texts
-from scorer.rules.tree import Tree, Way
+from scorer.rules.tree import Function, Tree, Way
 
 UNTOLD = "?"
 # Other names of the same thing: C twins of modules, and modules that others hold.
@@ -112,12 +112,16 @@ class Names:
         bases = self.names(node.value)
         if bases:
             return [f"{base}.{node.attr}" for base in bases]
-        if isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load):
-            around = self._tree.class_around(self._tree.scope(node.value), node.value.id)
-            if around is not None:
-                values = self._tree.members.get((id(around), node.attr), ())
-                return [name for value in values for name in self.names(value)]
-        return ()
+        if not isinstance(node.ctx, ast.Load):
+            return ()
+        owner = self._calls.class_of(node.value)
+        if owner is None:
+            return ()
+        values = [*self._tree.members.get((id(owner), node.attr), ())]
+        for binding in self._tree.inner[id(owner)].bindings.get(node.attr, ()):
+            if isinstance(binding.node, Function) and any(map(_is_property, binding.node.decorator_list)):
+                values.extend(self._calls.returned(binding.node))
+        return [name for value in values for name in self.names(value)]
 
     def _call(self, node: ast.Call) -> Iterable[str]:
         full = self.resolve(node.func)
@@ -143,7 +147,8 @@ class Names:
         if isinstance(node.func, ast.Call) and self.resolve(node.func.func) == "operator.attrgetter" and arguments:
             getter = node.func.args
             return self._below(self.names(arguments[0]), getter[0]) if getter else ()
-        return ()
+        own = self._calls.definition(node.func)
+        return [name for value in self._calls.returned(own) for name in self.names(value)] if own is not None else ()
 
     def _item(self, node: ast.Subscript) -> Iterable[str]:
         if isinstance(node.value, ast.Call) and self.resolve(node.value.func) in _NAMESPACES:
@@ -193,6 +198,11 @@ class Names:
             elif base == "builtins.__builtins__" or base == "builtins":
                 found.extend(self._below(["builtins"], key))
         return found
+
+
+def _is_property(decorator: ast.expr) -> bool:
+    name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+    return name in ("property", "cached_property")
 
 
 def _canonical(full: str) -> str:

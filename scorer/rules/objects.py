@@ -77,6 +77,19 @@ FOREIGN = {
     "_C",
 }
 METHODS = {"forward", "__call__", "step", "backward", "state_dict", "load_state_dict"}
+MODULES = {"os", "sys", "builtins", "subprocess", "ctypes", "importlib", "gc", "inspect", "pickle", "socket"}
+LOOKED_INTO = {
+    *(
+        "builtins.getattr",
+        "builtins.hasattr",
+        "builtins.vars",
+        "builtins.setattr",
+        "builtins.delattr",
+        "builtins.print",
+    ),
+    *("builtins.isinstance", "importlib.reload", "inspect.getattr_static", "builtins.object.__getattribute__"),
+    *("builtins.object.__setattr__", "unittest.mock.patch.object"),
+}
 PROTOCOLS = {"__torch_function__", "__torch_dispatch__"}
 
 
@@ -166,6 +179,27 @@ def _is_written(source: Source, dictionary: ast.expr) -> bool:
 def _is_own(source: Source, node: ast.AST) -> bool:
     """Whether an expression is the first parameter of a method around it."""
     return isinstance(node, ast.Name) and source.scopes.class_around(source.scopes.scope(node), node.id) is not None
+
+
+def escaping_modules(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Modules by which everything else can be reached, where they are put into lists or given to other code."""
+    for full in sorted(MODULES & source.named.keys()):
+        for node in source.named[full]:
+            if not _is_followed(source, node):
+                yield source.hit(node)
+
+
+def _is_followed(source: Source, node: ast.expr) -> bool:
+    """Whether what is done with a module by this mention is seen by the other rules, or is nothing."""
+    parent = source.parent(node)
+    if isinstance(parent, (ast.Attribute, ast.NamedExpr, ast.IfExp, ast.BoolOp, ast.Compare, ast.Expr)):
+        return True
+    if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        return all(isinstance(target, (ast.Name, ast.Attribute)) for target in targets)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        return source.resolve(parent.func) in LOOKED_INTO or source.calls.definition(parent.func) is not None
+    return isinstance(parent, ast.Call)
 
 
 def operator_overrides(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

@@ -13,6 +13,7 @@ import posixpath
 from collections.abc import Callable, Iterable
 
 from scorer.rules.calls import Calls
+from scorer.rules.tree import Callable as Scoped
 from scorer.rules.tree import Tree, Way
 
 HOLE = "\x00"
@@ -159,10 +160,8 @@ class Texts:
             return self._returned(own)
         return UNKNOWN
 
-    def _returned(self, function: ast.AST) -> Iterable[str]:
-        if isinstance(function, ast.Lambda):
-            return self.texts(function.body)
-        values = [inner.value for inner in self._tree.walk(function) if isinstance(inner, ast.Return)]
+    def _returned(self, function: Scoped) -> Iterable[str]:
+        values = self._calls.returned(function)
         return itertools.chain.from_iterable(map(self.texts, values)) if values else UNKNOWN
 
     def _method(self, node: ast.Call, method: ast.Attribute) -> Iterable[str]:

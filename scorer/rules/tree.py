@@ -66,8 +66,11 @@ class Scope:
         scope: Scope | None = self.elsewhere.get(name, self)
         first = scope
         while scope is not None:
-            if name in scope.bindings and (scope is first or not isinstance(scope.node, ast.ClassDef)):
+            if name in scope.bindings and not isinstance(scope.node, ast.ClassDef):
                 return scope, scope.bindings[name]
+            if name in scope.bindings and scope is first:  # before it is bound, the name is that of the scope around
+                outer = scope.parent.look_up(name) if scope.parent else None
+                return scope, [*scope.bindings[name], *(outer[1] if outer else ())]
             scope = scope.parent
         return None
 

@@ -96,3 +96,27 @@ def given():
 match os.environ:  # expect
     case {"MODE": mode}:
         print(mode)
+
+
+class Holder:
+    os = os
+    env = os.environ
+
+    @property
+    def place(self):
+        return self.os
+
+
+a1 = Holder.os.environ["A1"]  # expect
+a2 = Holder().env["A2"]  # expect
+holder = Holder()
+a3 = holder.env.get("A3")  # expect
+a4 = holder.place.environ["A4"]  # expect
+a5 = (lambda m: m.environ)(os)["A5"]  # expect
+
+
+def module():
+    return os
+
+
+a6 = module().environ["A6"]  # expect

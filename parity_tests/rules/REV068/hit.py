@@ -3,7 +3,7 @@ import torch
 model = torch.nn.Linear(1, 1)
 torch.save(model.state_dict(), "out/final.pt")  # expect
 torch.save({"model_state": model.state_dict()}, "out/final.pt")  # expect
-torch.save({"model_state": {}, "model_config": {}, "meta": {"step": 1}}, "out/final.pt")  # expect
+torch.save({"model_state": {}, "model_config": {}, "meta": {"seed": 1}}, "out/final.pt")  # expect
 payload = {"model_state": {}, "model_config": {}}
 torch.save(payload, "out/final.pt.tmp")  # expect
 
