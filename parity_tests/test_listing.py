@@ -86,7 +86,7 @@ def test_what_a_submission_writes_cannot_steer_the_terminal(train_py: Path) -> N
 
 
 def test_a_very_long_line_is_shown_around_what_was_found(train_py: Path) -> None:
-    train_py.write_text(PROGRAM.replace("return os", f"x = {'1 + ' * 3000}1; return os"), "utf-8")
+    train_py.write_text(PROGRAM.replace("return os", f"assert {'device or ' * 3000}checkpoint_path; return os"), "utf-8")
     lines = scorer("check", train_py).stdout.splitlines()
     assert 'os.environ["DEPTH"]' in lines[1]
     assert len(lines[1]) < 160
@@ -122,13 +122,13 @@ def test_sarif_of_every_case_fits_the_schema() -> None:
 
 def test_a_result_keeps_its_fingerprint_when_lines_are_added_above_it(train_py: Path) -> None:
     before = log(train_py)["results"][0]
-    train_py.write_text(PROGRAM.replace("import os\n", "import os\n\nx = 1\n"), "utf-8")
+    train_py.write_text(PROGRAM.replace("import os\n", "import os\n\n# more\n"), "utf-8")
     (after,) = log(train_py)["results"]
     assert after["partialFingerprints"] == before["partialFingerprints"]
     assert after["locations"] != before["locations"]
     train_py.write_text(PROGRAM + '    os.environ["DEPTH"]\n' * 2, "utf-8")
     prints = [result["partialFingerprints"]["primaryLocationLineHash"] for result in log(train_py)["results"]]
-    assert len(set(prints)) == 3
+    assert len(set(prints)) == len(prints) >= 3
 
 
 def test_a_built_file_is_found_at_its_place_in_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
