@@ -45,32 +45,27 @@ class KitProcess:
 
     def __init__(self, room: Room, environment: Mapping[str, str], rules: KitRules, world_size: int = 1) -> None:
         self._log: IO[bytes] = (room.control / f"kit-{world_size}.log").open("w+b")
-        self._tokens = 0
-        self._memories: list[IO[bytes]] = []
-        self._maps: list[mmap.mmap] = []
-        self._channels: list[socket.socket] = []
-        self._pending: list[bytes] = []
-        ranks, theirs = [], []
-        for _ in range(world_size):
-            ours, other = socket.socketpair()
-            memory = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-            self._channels.append(ours)
-            self._pending.append(b"")
-            self._memories.append(memory)
-            theirs.append(other)
-            ranks.append({"channel": other.fileno(), "memory": memory.fileno()})
+        self._tokens = self._logits = 0
+        self._memory: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        self._map: mmap.mmap | None = None
+        self._pending = [b""] * world_size
+        pairs = [socket.socketpair() for _ in range(world_size)]
+        self._channels = [ours for ours, _ in pairs]
+        theirs = [other for _, other in pairs]
+        handles = [other.fileno() for other in theirs]
         settings = {
             "module": PurePosixPath(rules.file).stem,
             "functions": rules.functions.model_dump(),
             "store": str(room.records / f"store-{world_size}"),
-            "ranks": ranks,
+            "channels": handles,
+            "memory": self._memory.fileno(),
         }
         self._process: RoomProcess = room.popen(
             [sys.executable, str(HOST), json.dumps(settings)],
             environment,
             stdout=self._log,
             stderr=subprocess.STDOUT,
-            pass_fds=[handle for rank in ranks for handle in rank.values()],
+            pass_fds=[*handles, self._memory.fileno()],
         )
         for other in theirs:
             other.close()
@@ -81,9 +76,8 @@ class KitProcess:
         self._process.close()
         for channel in self._channels:
             channel.close()
-        self._maps.clear()  # tensors may still look into them; the mappings go with the last of those
-        for memory in self._memories:
-            memory.close()
+        self._map = None  # tensors may still look into it; the mapping goes with the last of them
+        self._memory.close()
         self._log.close()
 
     def start(self, operation: str, **fields: Any) -> None:
@@ -110,40 +104,44 @@ class KitProcess:
                 answers[rank] = message["done"]
             elif forward is not None:
                 self._serve(rank, message["ask"], forward)
+                self._next(deadline, seconds, of=rank)  # it has taken them: another rank's may go to the same place
         return answers[0]
 
     def map(self, tokens: int, vocabulary: int) -> None:
-        """Share memory for batches of up to `tokens` ids and their logits over `vocabulary`, up to 4 bytes each."""
-        self._tokens = tokens
-        size = 4 * tokens * (1 + vocabulary)
-        for memory in self._memories:
-            os.ftruncate(memory.fileno(), size)
-            self._maps.append(mmap.mmap(memory.fileno(), size))
-        self.start("map", tokens=tokens, size=size)
+        """Share memory for batches of up to `tokens` ids of each rank, and the logits (over `vocabulary`) of one."""
+        self._tokens, self._logits = tokens, 4 * tokens * len(self._channels)
+        size = self._logits + 4 * tokens * vocabulary
+        os.ftruncate(self._memory.fileno(), size)
+        self._map = mmap.mmap(self._memory.fileno(), size)
+        self.start("map", tokens=tokens, logits=self._logits, size=size)
         self.finish(60.0)
 
     def _serve(self, rank: int, shape: list[int], forward: Forward) -> None:
         """Answer one question for logits."""
         rows, length = shape
-        memory = self._maps[rank]
-        tokens = torch.frombuffer(memory, dtype=torch.int32, count=rows * length).clone().view(rows, length)
-        logits = forward(tokens)
-        target = torch.frombuffer(memory, dtype=logits.dtype, count=logits.numel(), offset=4 * self._tokens)
+        assert self._map is not None
+        place = 4 * self._tokens * rank
+        ids = torch.frombuffer(self._map, dtype=torch.int32, count=rows * length, offset=place).clone()
+        logits = forward(ids.view(rows, length))
+        target = torch.frombuffer(self._map, dtype=logits.dtype, count=logits.numel(), offset=self._logits)
         target.copy_(logits.reshape(-1))
         answer = {"shape": list(logits.shape), "dtype": str(logits.dtype).removeprefix("torch.")}
         with contextlib.suppress(OSError):  # the process is gone, which the next message would have told
             self._channels[rank].sendall((json.dumps(answer) + "\n").encode())
 
-    def _next(self, deadline: float, seconds: float) -> tuple[int, Json]:
-        """(rank, message) of whichever rank speaks first."""
+    def _next(self, deadline: float, seconds: float, of: int | None = None) -> tuple[int, Json]:
+        """(rank, message) of whichever rank speaks first, or of one."""
+        listened = range(len(self._channels)) if of is None else (of,)
         while True:
-            for rank, pending in enumerate(self._pending):
+            for rank in listened:
+                pending = self._pending[rank]
                 line, newline, rest = pending.partition(b"\n")
                 if newline:
                     self._pending[rank] = rest
                     return rank, json.loads(line)
             left = deadline - time.monotonic()
-            ready = select.select(self._channels, [], [], left)[0] if left > 0 else []
+            channels = [self._channels[rank] for rank in listened]
+            ready = select.select(channels, [], [], left)[0] if left > 0 else []
             if not ready:
                 self._process.stop()  # whatever it is at, it takes no other job
                 raise KitProcessError(f"still running after {seconds:g} s; its last words: {self.last_words()}")

@@ -17,14 +17,18 @@ Json = dict[str, Any]
 
 
 class Channel:
-    """The judge's end of a rank: JSON lines, and memory of `tokens` int32 ids followed by their logits."""
+    """The judge's end of a rank: JSON lines, and memory that all ranks share.
 
-    def __init__(self, channel: int, memory: int) -> None:
+    The memory holds `tokens` int32 ids for each rank and then the logits of whoever was answered last.
+    """
+
+    def __init__(self, channel: int, memory: int, rank: int) -> None:
+        self._rank = rank
         self._socket = socket.socket(fileno=channel)
         self._lines: IO[str] = self._socket.makefile("r", encoding="utf-8")
         self._handle = memory
         self._memory: mmap.mmap | None = None
-        self._tokens = 0
+        self._tokens = self._logits = 0
 
     def say(self, **message: Any) -> None:
         """Send one line."""
@@ -35,9 +39,10 @@ class Channel:
         line = self._lines.readline()
         return json.loads(line) if line else None
 
-    def map(self, tokens: int, size: int) -> None:
-        """Map the shared memory, of `size` bytes; a batch holds up to `tokens` ids."""
-        self._tokens, self._memory = tokens, mmap.mmap(self._handle, size)
+    def map(self, tokens: int, logits: int, size: int) -> None:
+        """Map the shared memory, of `size` bytes; a batch holds up to `tokens` ids, logits begin at byte `logits`."""
+        self._tokens, self._logits = tokens, logits
+        self._memory = mmap.mmap(self._handle, size)
 
     def ask(self, ids: torch.Tensor) -> torch.Tensor:
         """Logits [rows, T, V] of one batch of token ids, int32 [rows, T]."""
@@ -45,7 +50,8 @@ class Channel:
             raise ValueError(
                 f"the kit gives the model {ids.numel()} tokens at once, the judge has room for {self._tokens}"
             )
-        torch.frombuffer(self._memory, dtype=torch.int32, count=ids.numel()).copy_(ids.reshape(-1))
+        place = 4 * self._tokens * self._rank
+        torch.frombuffer(self._memory, dtype=torch.int32, count=ids.numel(), offset=place).copy_(ids.reshape(-1))
         self.say(ask=list(ids.shape))
         answer = self.hear()
         if answer is None:
@@ -53,7 +59,9 @@ class Channel:
         shape: list[int] = answer["shape"]
         count = shape[0] * shape[1] * shape[2]
         dtype = getattr(torch, answer["dtype"])
-        return torch.frombuffer(self._memory, dtype=dtype, count=count, offset=4 * self._tokens).clone().view(shape)
+        logits = torch.frombuffer(self._memory, dtype=dtype, count=count, offset=self._logits).clone().view(shape)
+        self.say(took=True)
+        return logits
 
 
 class Proxy(torch.nn.Module):

@@ -1,6 +1,6 @@
 """One process per rank: a kit that adds up over ranks finds the variables and the process group that it expects.
 
-    {"module": "prepare", "functions": {what: name}, "store": FILE, "ranks": [{"channel": fd, "memory": fd}, ...]}
+    {"module": "prepare", "functions": {what: name}, "store": FILE, "channels": [fd, ...], "memory": fd}
 
 A single rank runs here, without RANK and WORLD_SIZE, as the kit's command line does. Several are forked before the kit
 is imported, since it may read the variables while it is, and after torch is, which takes longer than all the rest.
@@ -20,34 +20,32 @@ Json = dict[str, Any]
 
 def main(settings: Json) -> None:
     """Serve one rank, or a process for each, and end when all have ended."""
-    ranks: list[Json] = settings["ranks"]
-    if len(ranks) == 1:
-        serve(settings["module"], settings["functions"], **ranks[0])
+    channels: list[int] = settings["channels"]
+    if len(channels) == 1:
+        serve(settings["module"], settings["functions"], channels[0], settings["memory"], 0)
         return
     children = []
-    for rank, handles in enumerate(ranks):
+    for rank in range(len(channels)):
         child = os.fork()
         if child == 0:
-            os._exit(run(settings, ranks, rank, handles))
+            os._exit(run(settings, channels, rank))
         children.append(child)
-    for handles in ranks:  # the judge must see a rank's end at its own end of the channel
-        os.close(handles["channel"])
-        os.close(handles["memory"])
+    for channel in channels:  # the judge must see a rank's end at its own end of the channel
+        os.close(channel)
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     sys.exit(next((code for code in codes if code), 0))
 
 
-def run(settings: Json, ranks: list[Json], rank: int, handles: Json) -> int:
+def run(settings: Json, channels: list[int], rank: int) -> int:
     """One rank from its variables to its end; its exit code."""
-    for other in ranks:
-        if other is not handles:
-            os.close(other["channel"])
-            os.close(other["memory"])
-    number, count = str(rank), str(len(ranks))
+    for other in channels:
+        if other != channels[rank]:
+            os.close(other)
+    number, count = str(rank), str(len(channels))
     os.environ |= {"RANK": number, "LOCAL_RANK": number, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count}
     try:
-        join(rank, len(ranks), settings["store"])
-        serve(settings["module"], settings["functions"], **handles)
+        join(rank, len(channels), settings["store"])
+        serve(settings["module"], settings["functions"], channels[rank], settings["memory"], rank)
     except BaseException:
         traceback.print_exc()
         return 1

@@ -17,9 +17,9 @@ from . import reading
 from .proxy import Channel, Json, Proxy
 
 
-def serve(module: str, functions: dict[str, str], channel: int, memory: int) -> None:
+def serve(module: str, functions: dict[str, str], channel: int, memory: int, rank: int) -> None:
     """Import the kit and answer jobs until the judge hangs up. Whatever the kit raises is an answer."""
-    judge = Channel(channel, memory)
+    judge = Channel(channel, memory, rank)
     kit: ModuleType | None = None
     while (job := judge.hear()) is not None:
         operation = job.pop("op")
