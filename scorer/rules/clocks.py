@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -40,15 +41,14 @@ def clock_without_waiting(source: Source, artifact: Artifact, profile: Profile) 
             yield Hit(reads[0].lineno, {"TEXT": ast.unparse(reads[0])})
 
 
-def _training_loops(source: Source) -> Iterator[tuple[Loop, list[ast.AST]]]:
+@lru_cache(maxsize=1)
+def _training_loops(source: Source) -> list[tuple[Loop, list[ast.AST]]]:
     """Every outermost loop that takes gradients, with all nodes that run in it, in functions of the file too."""
     table = reach(source)
     loops = [n for n in source.nodes if isinstance(n, (ast.For, ast.While)) and table.trains(n)]
     run = {id(loop): [n for top in (loop, *table.called_from(loop)) for n in source.walk(top)] for loop in loops}
     inner = {id(n) for loop in loops for n in run[id(loop)] if n is not loop}
-    for loop in loops:
-        if id(loop) not in inner:  # else a loop over micro batches
-            yield loop, run[id(loop)]
+    return [(loop, run[id(loop)]) for loop in loops if id(loop) not in inner]  # not those over micro batches
 
 
 def small_reserve(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

@@ -245,9 +245,11 @@ class Kernels:
         while changed:
             before = sum(self._level.values()) + sum(self._members.values()) + sum(self._makes.values())
             for key, binding in variables:
-                self._raise(self._level, key, self._bound(binding))
+                if self._level.get(key) != SURE:
+                    self._raise(self._level, key, self._bound(binding))
             for name, binding in attributes:
-                self._raise(self._members, name, self._held(binding))
+                if self._members.get(name) != SURE:
+                    self._raise(self._members, name, self._held(binding))
             self._give_arguments()
             for node in definitions:
                 self._define(node)

@@ -23,18 +23,22 @@ def unread_knobs(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     if not table.exist:
         return
     knobs = _knobs(source, table.inside_kernels)
+    given: dict[int, set[str | None]] = {}  # kernel -> arguments that launches name
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and node.keywords and id(node) not in table.inside_kernels:
+            kernel = table.definition(node.func)
+            if kernel is not None:
+                given.setdefault(id(kernel), set()).update(keyword.arg for keyword in node.keywords)
     for function in source.functions:
         if function not in table.jitted:
             continue
         read = {n.id for n in source.walk(function) if isinstance(n, ast.Name)}
-        given = {
-            keyword.arg
-            for node in source.nodes
-            if isinstance(node, ast.Call) and node.keywords and table.definition(node.func) is function
-            for keyword in node.keywords
-        }
         for parameter, default in _defaults(function):
-            if parameter not in given and isinstance(default, ast.Constant) and _key(default) in knobs:
+            if (
+                parameter not in given.get(id(function), ())
+                and isinstance(default, ast.Constant)
+                and _key(default) in knobs
+            ):
                 yield _repeated(default, function, knobs[_key(default)])
         for statement in function.body:
             for node in source.walk(statement):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -32,6 +33,11 @@ class Reach:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._known: dict[int, list[Function]] = {}
+        self._learning = [  # where gradients are taken, in the order of the text
+            index
+            for index, node in enumerate(source.nodes)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+        ]
         guarded = guards(source)
         skipped = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
         self.at_import = [s for s in source.tree.body if s not in guarded and not isinstance(s, skipped)]
@@ -81,12 +87,12 @@ class Reach:
 
     def trains(self, place: ast.AST) -> bool:
         """Whether a statement or function takes gradients, itself or through what it calls."""
-        bodies: list[ast.AST] = [place, *self.called_from(place)]
-        return any(
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-            for body in bodies
-            for node in self._source.walk(body)
-        )
+        return bool(self._learning) and any(map(self._takes_gradients, (place, *self.called_from(place))))
+
+    def _takes_gradients(self, place: ast.AST) -> bool:
+        first, last = self._source.scopes.span(place)
+        found = bisect_left(self._learning, first)
+        return found < len(self._learning) and self._learning[found] < last
 
 
 @lru_cache(maxsize=1)

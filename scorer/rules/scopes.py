@@ -43,6 +43,7 @@ class Scopes:
         self.bindings: dict[Key, list[Binding]] = {}
         self.members: dict[str, Members] = {}
         self.calls: dict[str, list[ast.Call]] = {}  # last part of the callee's name -> calls
+        self._keys: dict[int, Key | None] = {}  # of names that were looked up
         self._tests: dict[int, tuple[ast.AST, ...]] = {}
         for node in source.nodes:
             self._enter(node)
@@ -56,14 +57,20 @@ class Scopes:
 
     def key(self, name: str, node: ast.AST) -> Key | None:
         """The variable that a name means at a node; None: no scope of the file binds it."""
+        if id(node) in self._keys:
+            return self._keys[id(node)]
         scope: Scope | None = self._source.scopes.scopes.get(id(node), self._source.scopes.module)
+        found: Key | None = None
         while scope is not None:
             scope = scope.elsewhere.get(name, scope)
             key = (id(scope.node), name)
             if key in self.bindings:
-                return key
+                found = key
+                break
             scope = scope.parent
-        return None
+        if isinstance(node, ast.Name) and node.id == name:
+            self._keys[id(node)] = found
+        return found
 
     def tests(self, binding: Binding) -> tuple[ast.AST, ...]:
         """The conditions around a binding, within its function, and the `try` statements that it stands in."""
@@ -95,10 +102,21 @@ class Scopes:
             return found[0] if len(found) == 1 else None
         if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Name):
             return None
-        if callee.value.id not in {"self", "cls"} and not self.class_of(callee.value):
+        tree = self._source.scopes
+        around = tree.class_around(tree.scopes.get(id(callee)), callee.value.id) or self.class_of(callee.value)
+        return self._method(around, callee.attr, set()) if around is not None else None
+
+    def _method(self, owner: ast.ClassDef, name: str, seen: set[int]) -> Function | None:
+        """A method of a class, or of those of the file that it derives from."""
+        if id(owner) in seen:
             return None
-        methods = self.members[callee.attr].methods if callee.attr in self.members else []
-        return methods[0] if len(methods) == 1 else None
+        seen.add(id(owner))
+        for statement in owner.body:
+            if isinstance(statement, Function) and statement.name == name:
+                return statement
+        bases = [self.class_of(base) for base in owner.bases]
+        found = (self._method(base, name, seen) for base in bases if base is not None)
+        return next((method for method in found if method is not None), None)
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The file's own class that a name means, or that the name's value is an instance of."""

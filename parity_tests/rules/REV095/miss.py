@@ -22,3 +22,17 @@ def norm(x):
     for part in x:
         norm(part)
     return x
+
+
+class Base:
+    pass
+
+
+class Model(Base):
+    @classmethod
+    def from_name(cls, name):
+        return cls(Config.from_name(name))
+
+
+class Config(Base):
+    pass
