@@ -153,6 +153,8 @@ CHECKS: dict[str, Check] = {
     "surroundings": surroundings.surroundings,
     "unseeded": surroundings.unseeded,
     "parallel_work": surroundings.parallel_work,
+    "broad_except": rescue.broad_except,
+    "suppressed_exception": rescue.suppressed_exception,
     "rescued_kernel": rescue.rescued_kernel,
     "other_implementation": rescue.other_implementation,
     "error_only_printed": rescue.error_only_printed,
@@ -333,14 +335,14 @@ def _needs_a_name(match: Any) -> bool:
 
 
 def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
-    """Every way out of the matched `except` clause, or of all clauses of the matched `try`, is an exception."""
+    """Every `except` clause of the matched `try` ends with an exception."""
     line = node.range().start.line + 1
-    for candidate in source.nodes:
-        if isinstance(candidate, ast.ExceptHandler) and candidate.lineno == line and node.kind() == "except_clause":
-            return always_raises(source, candidate.body)
-        if isinstance(candidate, ast.Try | ast.TryStar) and candidate.lineno == line and node.kind() == "try_statement":
-            return all(always_raises(source, handler.body) for handler in candidate.handlers)
-    return False
+    return any(
+        isinstance(candidate, ast.Try | ast.TryStar)
+        and candidate.lineno == line
+        and all(always_raises(source, handler.body) for handler in candidate.handlers)
+        for candidate in source.nodes
+    )
 
 
 def _refused(node: SgNode, source: Source, profile: Profile) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.source import Hit, Source
+from scorer.rules.source import Function, Hit, Source
+from scorer.rules.tree import Way
 
 # Modules that left the standard library, by the version that lacks them first.
 REMOVED = {
@@ -56,26 +57,69 @@ def hooks(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]
     """Every hook must be a function of the module, callable with the profile's parameters, by position and by name."""
     for hook in profile.hooks_of(artifact.member or profile.launch.script):
         wanted = f"{hook.name}({', '.join(hook.parameters)})"
-        function = source.top_level.get(hook.name)
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield Hit(1, {"HOOK": wanted, "FOUND": "no such function at the top level"})
+        function = _offered(source, artifact, hook.name)
+        if isinstance(function, str):
+            yield Hit(_line_of(source, hook.name), {"HOOK": wanted, "FOUND": function})
             continue
-        arguments = function.args
-        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        count = len(hook.parameters)
-        required = len(names) - len(arguments.defaults)
-        keyword_only = [
-            a.arg for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default
-        ]
-        fits = names[:count] == hook.parameters and required <= count and not keyword_only and not arguments.posonlyargs
-        if not fits or isinstance(function, ast.AsyncFunctionDef):
-            kind = "async def" if isinstance(function, ast.AsyncFunctionDef) else "def"
-            yield Hit(function.lineno, {"HOOK": wanted, "FOUND": f"{kind} {hook.name}({ast.unparse(arguments)})"})
+        if function is None:
+            continue  # of another file of the submission, or made by a call
+        kind = _kind(source, function)
+        if kind != "def" or not _takes(function.args, hook.parameters):
+            yield Hit(function.lineno, {"HOOK": wanted, "FOUND": f"{kind} {hook.name}({ast.unparse(function.args)})"})
+            continue
+        if isinstance(function, ast.Lambda):
             continue
         stated = _annotation(source, function)
         if hook.returns is not None and stated != hook.returns and (stated in OTHER_RESULTS or _is_builtin(stated)):
             returned = ast.unparse(function.returns) if function.returns else ""
             yield Hit(function.lineno, {"HOOK": f"{wanted} -> {hook.returns}", "FOUND": f"a result of {returned}"})
+
+
+def _offered(source: Source, artifact: Artifact, name: str) -> Function | ast.Lambda | str | None:
+    """What an import of the file finds under a name: a function, None for something else to call, or what is wrong."""
+    bindings = source.scopes.module.bindings.get(name, [])
+    if not bindings:
+        return "no such function at the top level"
+    last = bindings[-1]
+    statement: ast.AST | None = last.node
+    while statement is not None and not isinstance(source.parent(statement), ast.Module):
+        statement = source.parent(statement)
+        if isinstance(statement, (ast.If, ast.Try, ast.With, ast.For, ast.While, ast.Match)):
+            return f"a definition under a condition, at line {getattr(last.node, 'lineno', 1)}"
+    if last.way is Way.IMPORT:
+        own = last.text.partition(".")[0] in artifact.modules
+        return None if own else f"an import of {last.text}"
+    value = last.node
+    if last.way is Way.VALUE and isinstance(value, ast.Name) and value.id != name:
+        return _offered(source, artifact, value.id)
+    if isinstance(value, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return value
+    made = last.way is Way.VALUE and isinstance(value, (ast.Call, ast.Attribute))
+    return None if made else "something that is no function"
+
+
+def _line_of(source: Source, name: str) -> int:
+    bindings = source.scopes.module.bindings.get(name, [])
+    return getattr(bindings[-1].node, "lineno", 1) if bindings else 1
+
+
+def _kind(source: Source, function: Function | ast.Lambda) -> str:
+    """How a function is defined, where that makes a difference to who calls it."""
+    if isinstance(function, ast.AsyncFunctionDef):
+        return "async def"
+    own = [n for n in source.walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
+    if any(source.scopes.scope(n).node is function for n in own):
+        return "the generator"
+    return "def"
+
+
+def _takes(arguments: ast.arguments, parameters: list[str]) -> bool:
+    """Whether a function can be called with these parameters, by position and by name, and with nothing else."""
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    required = len(names) - len(arguments.defaults)
+    demanded = [a for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+    fits = names[: len(parameters)] == parameters and required <= len(parameters)
+    return fits and not demanded and not arguments.posonlyargs
 
 
 def _annotation(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:

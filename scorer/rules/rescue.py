@@ -13,6 +13,8 @@ from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
 
 SUPPRESS = "contextlib.suppress"
+EVERYTHING = {"builtins.Exception", "builtins.BaseException", "builtins.ExceptionGroup", "builtins.BaseExceptionGroup"}
+EXIT_METHODS = {"__exit__", "__aexit__"}
 MANAGER = {"contextlib.contextmanager", "contextlib.asynccontextmanager"}
 ENTERS = {"enter_context", "push", "enter_async_context"}
 # Exceptions by which a program is controlled: they say nothing of what has failed.
@@ -32,6 +34,40 @@ SAYS = (
 )
 MAKERS = ("torch.optim.", "torch.nn.", "torch.utils.", "torch.compile", "torch.load")
 SAYING = {"print0", "log", "log0", "info", "warning", "warn", "error", "exception", "debug", "write", "append"}
+
+
+def broad_except(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """An `except` clause that catches everything and goes on."""
+    for node in source.nodes:
+        if not isinstance(node, ast.ExceptHandler) or always_raises(source, node.body):
+            continue
+        if node.type is None or _is_broad(source, node.type):
+            yield Hit(node.lineno, {"TEXT": source.lines[node.lineno - 1].strip()})
+
+
+def _is_broad(source: Source, node: ast.expr) -> bool:
+    """Whether an exception, or one of a tuple of them, is the class of all."""
+    if isinstance(node, ast.Starred):
+        return _is_broad(source, node.value)
+    if isinstance(node, ast.BinOp):  # ERRORS + (Exception,)
+        return _is_broad(source, node.left) or _is_broad(source, node.right)
+    named = source.elements(node)
+    if named is not None:
+        return any(_is_broad(source, element) for element in named)
+    return bool(EVERYTHING & {*source.names(node)})
+
+
+def suppressed_exception(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """`suppress(Exception)`, and a context manager of the file that drops whatever is raised."""
+    managers = _Managers(source)
+    for node in source.nodes:
+        if isinstance(node, ast.Call) and source.resolve(node.func) == SUPPRESS:
+            if any(_is_broad(source, argument) for argument in node.args):
+                yield source.hit(node)
+        elif isinstance(node, (ast.With, ast.AsyncWith)) and any(
+            managers.drops_all(i.context_expr) for i in node.items
+        ):
+            yield Hit(node.lineno, {"TEXT": source.lines[node.lineno - 1].strip()})
 
 
 def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -92,6 +128,13 @@ class _Managers:
             self.is_suppressor(e) or self._answers_true(e) for e in entered
         )
 
+    def drops_all(self, node: ast.AST) -> bool:
+        """Whether an expression is an instance of a class whose `__exit__` always answers True."""
+        made = scopes(self._source).class_of(node.func if isinstance(node, ast.Call) else node)
+        exits = [m for m in made.body if isinstance(m, Function) and m.name in EXIT_METHODS] if made else []
+        values = [n.value for m in exits for n in self._source.walk(m) if isinstance(n, ast.Return)]
+        return bool(values) and all(isinstance(v, ast.Constant) and v.value is True for v in values)
+
     def is_suppressor(self, node: ast.AST) -> bool:
         """Whether an expression is, makes, or holds a context manager that drops exceptions."""
         if isinstance(node, ast.Call):
@@ -119,7 +162,7 @@ class _Managers:
         """A class whose `__exit__` returns something other than None or False, or that derives from `suppress`."""
         if any(self._source.resolve(base) == SUPPRESS for base in node.bases):
             return True
-        methods = [m for m in node.body if isinstance(m, Function) and m.name in {"__exit__", "__aexit__"}]
+        methods = [m for m in node.body if isinstance(m, Function) and m.name in EXIT_METHODS]
         return any(self._answers_true(m) for m in methods)
 
     def _answers_true(self, node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-# expect
 if __name__ == "__main__":
-    def load_for_eval(checkpoint_path, device):
+
+    def load_for_eval(checkpoint_path, device):  # expect
         pass

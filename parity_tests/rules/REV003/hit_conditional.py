@@ -1,0 +1,6 @@
+import os
+
+if os.path.exists("x"):
+
+    def load_for_eval(checkpoint_path, device):  # expect
+        pass

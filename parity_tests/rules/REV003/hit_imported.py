@@ -1,0 +1,1 @@
+from model import load_for_eval  # expect

@@ -1,0 +1,8 @@
+import functools
+
+
+def load(checkpoint_path, device, strict):
+    pass
+
+
+load_for_eval = functools.partial(load, strict=True)
