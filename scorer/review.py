@@ -59,7 +59,6 @@ from scorer.rules import (
     saving,
     surroundings,
 )
-from scorer.rules.endings import always_raises
 from scorer.rules.source import Hit, Source, Span
 
 RULES = Path(__file__).parent / "rules"
@@ -153,6 +152,7 @@ CHECKS: dict[str, Check] = {
     "surroundings": surroundings.surroundings,
     "unseeded": surroundings.unseeded,
     "parallel_work": surroundings.parallel_work,
+    "optional_import": rescue.optional_import,
     "broad_except": rescue.broad_except,
     "suppressed_exception": rescue.suppressed_exception,
     "rescued_kernel": rescue.rescued_kernel,
@@ -334,17 +334,6 @@ def _needs_a_name(match: Any) -> bool:
 # --- Exceptions that rules name by `allow` ---
 
 
-def _raises(node: SgNode, source: Source, profile: Profile) -> bool:
-    """Every `except` clause of the matched `try` ends with an exception."""
-    line = node.range().start.line + 1
-    return any(
-        isinstance(candidate, ast.Try | ast.TryStar)
-        and candidate.lineno == line
-        and all(always_raises(source, handler.body) for handler in candidate.handlers)
-        for candidate in source.nodes
-    )
-
-
 def _refused(node: SgNode, source: Source, profile: Profile) -> bool:
     """The string stands only in the condition of an `if` that does nothing but raise when a value equals it."""
     start = node.range().start
@@ -366,7 +355,6 @@ def _refused(node: SgNode, source: Source, profile: Profile) -> bool:
 
 
 ALLOWANCES: dict[str, Callable[[SgNode, Source, Profile], bool]] = {
-    "raises": _raises,
     "refused": _refused,
 }
 ALL_RULES = _read_rules()

@@ -57,6 +57,27 @@ def _is_broad(source: Source, node: ast.expr) -> bool:
     return bool(EVERYTHING & {*source.names(node)})
 
 
+def optional_import(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """An import in a `try` whose clauses do not all raise, or under a context manager that drops exceptions."""
+    managers = _Managers(source)
+    for node in source.nodes:
+        silent = False
+        if isinstance(node, ast.Try | ast.TryStar):
+            clauses = [*node.handlers]
+            silent = any(not always_raises(source, clause.body) for clause in clauses) or bool(_jump(node.finalbody))
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            silent = managers.suppress(node)
+        imported = [n for n in source.walk_all(node.body) if _imports(source, n)] if silent else []  # type: ignore[attr-defined]
+        if imported:
+            yield Hit(node.lineno, {"NAME": ast.unparse(imported[0])})  # type: ignore[attr-defined]
+
+
+def _imports(source: Source, node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return source.resolve(node.func) in {"importlib.import_module", "builtins.__import__"}
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
 def suppressed_exception(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """`suppress(Exception)`, and a context manager of the file that drops whatever is raised."""
     managers = _Managers(source)
