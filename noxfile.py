@@ -189,11 +189,12 @@ def handkept(session: nox.Session) -> None:
 
 @nox.session(requires=["base"])
 def bench(session: nox.Session) -> None:
-    """Measure the builder beside other bundlers, then what observing costs an update as a paired ratio (limit 1.03)."""
+    """Measure the builder beside other bundlers, observing (limit 1.03) and trusted scoring (at least 0.9) in pairs."""
     constraints = str(ROOT / "constraints.txt")
     session.install("--constraint", constraints, *nox.project.dependency_groups(PROJECT, "bench"))
     python(session, "-m", "parity_tests.bench_builder", "--tools", session.bin)
     python(session, "-m", "parity_tests.bench_observer", *session.posargs)
+    python(session, "-m", "parity_tests.bench_trusted")
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -77,10 +77,11 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 def rows(stream: torch.Tensor, batch_size: int, seq_len: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """(inputs int32 [B, T], targets int64 [B, T]) of a stream cut at stride T; a last shorter row comes alone."""
     whole = (len(stream) - 1) // seq_len
-    inputs = stream[: whole * seq_len].view(whole, seq_len).to(torch.int32)
-    targets = stream[1 : whole * seq_len + 1].view(whole, seq_len).to(torch.int64)
+    inputs = stream[: whole * seq_len].view(whole, seq_len)
+    targets = stream[1 : whole * seq_len + 1].view(whole, seq_len)
     for first in range(0, whole, batch_size):
-        yield inputs[first : first + batch_size], targets[first : first + batch_size]
+        some = slice(first, first + batch_size)
+        yield inputs[some].to(torch.int32), targets[some].to(torch.int64)
     if (len(stream) - 1) % seq_len:
         rest = stream[whole * seq_len :]
         yield rest[None, :-1].to(torch.int32), rest[None, 1:].to(torch.int64)

@@ -6,6 +6,8 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import torch
+
 from scorer.contest import EvaluationSettings, Profile
 from scorer.room.receipts import Evaluation
 from scorer.trusted import settings as ways
@@ -64,29 +66,28 @@ def measure(
 def _one_pass(
     model: Model, streams: Streams, profile: Profile, together: Wanted, sampler: Sampler, record: Record
 ) -> Iterator[Evaluation]:
-    """Settings that differ in the token count alone, the longest first."""
+    """Settings that differ in the token count alone, longest first; all ranks go through the model in one stream."""
     longest = together[0][1]
     sums = [Sums() for _ in together]
     took = [0.0 for _ in together]
-    batches = held = 0
-    for rank in range(longest.world_size):
-        began = time.monotonic()
-        stream = streams.stream(longest.split, rank, longest.world_size, ways.per_rank(longest))
-        reached = 0
-        for inputs, targets, logits in model.stream(rows(stream, longest.batch_size, longest.seq_len)):
-            losses, lengths = cross_entropy(logits, targets), streams.token_bytes[targets.flatten()]
-            for one, (_, settings) in enumerate(together):
-                if reached < ways.per_rank(settings):
-                    sums[one].add(losses, lengths)
-            reached += targets.numel()
-            sampler.see(inputs, targets, logits, losses)
-            for one, (_, settings) in enumerate(together):
-                if reached == ways.per_rank(settings):
-                    took[one] += time.monotonic() - began
-            _in_time(time.monotonic() - began, profile.budget.eval_timeout_seconds)
-            batches += 1
-            if batches == WARM_BATCHES:
-                held = model.process.host.memory()
+    batches = held = reached = 0
+    count = ways.per_rank(longest)
+    began = time.monotonic()
+    for inputs, targets, logits in model.stream(_batches(streams, longest)):
+        losses, lengths = cross_entropy(logits, targets), streams.token_bytes[targets.flatten()]
+        wanted = [one for one, (_, settings) in enumerate(together) if reached < ways.per_rank(settings)]
+        for one in wanted:
+            sums[one].add(losses, lengths)
+        reached = (reached + targets.numel()) % count  # from 0 for each rank
+        sampler.see(inputs, targets, logits, losses)
+        batches += 1
+        if batches == WARM_BATCHES:
+            held = model.process.host.memory()
+        now = time.monotonic()
+        for one in wanted:
+            took[one] += now - began
+        began = now
+        _in_time(took[0] / longest.world_size, profile.budget.eval_timeout_seconds)
     if batches > WARM_BATCHES:
         trial = f"{batches - WARM_BATCHES} scored batches of {longest.batch_size} x {longest.seq_len}"
         judge_memory(record, trial, held, model.process.host.memory(), profile.evaluation.purity.growth_bytes)
@@ -104,6 +105,13 @@ def _one_pass(
             val_bpb=total.val_bpb.hex(),
             seconds=seconds,
         )
+
+
+def _batches(streams: Streams, settings: EvaluationSettings) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Inputs and targets of all ranks, one after the other."""
+    for rank in range(settings.world_size):
+        stream = streams.stream(settings.split, rank, settings.world_size, ways.per_rank(settings))
+        yield from rows(stream, settings.batch_size, settings.seq_len)
 
 
 def _in_time(seconds: float, limit: float) -> None:

@@ -99,7 +99,7 @@ class Streams:
     def stream(self, split: str, rank: int, world_size: int, count: int) -> torch.Tensor:
         """The first `count` + 1 tokens of one rank's stream, int32."""
         path = self._out / f"stream-{self._index[split, rank, world_size]}.npy"
-        return torch.from_numpy(np.load(path)[: count + 1])
+        return torch.from_numpy(np.load(path, mmap_mode="c")[: count + 1])
 
     def purity_rows(self, count: int, seq_len: int) -> torch.Tensor:
         """The first `count` rows of the public split, int32 [count, seq_len]."""
