@@ -76,7 +76,7 @@ def shared() -> list[tuple[str, str, Any]]:
     """Everything callable that there is to rebind, as (owner, name, value)."""
     found = []
     for owner, thing in OWNERS.items():
-        for name in vars(thing):
+        for name in dir(thing) if isinstance(thing, type) else list(vars(thing)):  # what a class inherits, too
             value = getattr(thing, name, None)
             wanted = name in LASTING if thing is sys else callable(value) and not isinstance(value, ModuleType)
             # A class gives a new bound object at each look at some of its attributes: those cannot be compared.
