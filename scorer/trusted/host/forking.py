@@ -1,6 +1,7 @@
 """The process that is started: it makes the device known to torch, and forks a model process for each order.
 
 No submission runs in it, and torch computes nothing in it: a fork of a process whose threads have worked would hang.
+Nor can one look into it or change it, although it runs under the same user: what one fork learned would reach the next.
 SETTINGS: {"orders": inherited socket of packets, "device", "device_module"}. Orders, one JSON object a packet:
 
     hello                                            versions, environment, which Neuron this is
@@ -13,6 +14,7 @@ SETTINGS: {"orders": inherited socket of packets, "device", "device_module"}. Or
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -28,10 +30,13 @@ Json = dict[str, Any]
 
 DESCRIPTORS = ("channel", "events", "memory", "log")
 LONGEST_ORDER = 1 << 17
+PR_SET_DUMPABLE = 4
 
 
 def main(settings: Json) -> None:
     """Serve orders until the last; in a fork, serve the commands of one model process instead, and return."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     orders = socket.socket(fileno=settings["orders"])
     neuron = "absent"
     if settings["device_module"] is not None:
@@ -49,6 +54,7 @@ def main(settings: Json) -> None:
             pid = os.fork()
             if pid == 0:
                 orders.close()
+                libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # a program may look at itself
                 become(order["settings"], dict(zip(DESCRIPTORS, descriptors, strict=True)))
                 return
             for descriptor in descriptors:
