@@ -131,6 +131,18 @@ def test_profiles_are_listed_and_shown_with_how_each_field_is_known(tmp_path: Pa
     assert scorer("contest", "show", changed).exit_code == 0
 
 
+def test_a_review_knows_the_codes_of_what_it_does_not_import(tmp_path: Path, train_py: Path) -> None:
+    """In a process of its own: here everything is imported already."""
+    contest = tmp_path / "mine.yaml"
+    text = (CONTESTS / "embedded.yaml").read_text("utf-8")
+    contest.write_text(
+        text.replace("rules: {}", "rules: {RUN001: off, PUR010: off, SCR008: off}"), "utf-8"
+    )
+    words = [sys.executable, "-m", "scorer", "check", str(train_py), "--contest", str(contest)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=CONTESTS.parents[1])
+    assert done.returncode == 1, done.stderr  # load_for_eval is missing, and nothing is wrong with the profile
+
+
 def test_check_prints_findings_for_people_and_for_programs(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text("import os\n\nFLAGS = os.environ.setdefault('NEURON_CC_FLAGS', '--optlevel=1')\n")

@@ -13,7 +13,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import scorer.trusted.judge  # noqa: F401  (every module that defines codes of findings)
+import scorer.cli.commands
+import scorer.trusted.judge  # noqa: F401  (both: every module that defines codes of findings)
 from scorer.contest import CONTESTS, ProfileError, load
 from scorer.findings import CODES
 

@@ -31,6 +31,7 @@ GENERAL = {
     *("TMPDIR", "XDG_CACHE_HOME", "Tokenizer", "public", "train", "meta", "setup", "step", "checkpoint_path", "device"),
     *("model", "tokenizer", "batch_size", "seq_len", "split", "start", "world_size", "docs", "budget", "seconds"),
     *("minutes", "max_tokens", "cold", "warm", "val_bpb", "train.py", "out", "print0", "prepend", "official"),
+    *("--checkpoint",),
 }
 # Numbers that mean nothing by themselves: sizes, hours, shares.
 ROUND = {128, 1024, 2048, 4096, 8192, 65536, 3600, 0.25, 0.4, 0.5, 0.6, 0.9, 0.01, 0.001, 0.015}

@@ -30,7 +30,7 @@ from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
 from scorer.report.profile_table import print_profile
 from scorer.review import review
-from scorer.room import checkpoint, records, variables
+from scorer.room import checkpoint, log, records, variables
 from scorer.room.cleanroom import Room
 from scorer.room.lane import LaneSpec, _Run, run_lane
 from scorer.room.launch import LaunchError, LaunchPlan, parse
@@ -244,6 +244,12 @@ def rounded(lanes: dict[Lane, Receipt]) -> None:
     summary["memory_total_nats"] = repr(float(summary["memory_total_nats"]) * 1.001)
 
 
+def logged(profile: Profile) -> Any:
+    """What is read out of a program's output."""
+    lines = ["step 00001 | loss 3.1 | tok/s 1,234", "---", "num_steps: 1"]
+    return log.steps(lines, profile.log), log.summary(lines, profile.log)
+
+
 def wanted(profile: Profile) -> Any:
     return ways.wanted(profile, None)
 
@@ -404,7 +410,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "kit.functions.ranks": ("other", looks.sited),
     "kit.file": ("other.py", looks.ensured),
     "kit.setup": (["build", "all"], looks.ensured),
-    "kit.eval_public": (["score"], looks.command),
+    "kit.eval_public": (["score", "{max_tokens}"], looks.command),
     "kit.symbols": (["missing"], looks.ensured),
     "kit.optional_symbols": ([], contradicted),
     "kit.calls[].required": (["rank"], looks.ensured),
@@ -424,6 +430,9 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "kit.cache_variable": ("KIT_DATA", prepared),
     "kit.functions.dataloader": ("batches", prepared),
     "kit.functions.step_boundary": ("boundary", prepared),
+    "log.step": ("update", logged),
+    "log.separator": (";", logged),
+    "log.results_after": ("===", logged),
     "review.docstring_facts": ({"the licence": ["licence"]}, reviewed()),
     "review.training_data": (["training"], reviewed(DATA)),
     "review.validation_data": (["train"], reviewed(DATA)),

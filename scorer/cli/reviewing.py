@@ -98,7 +98,8 @@ def checked_profile(contest: str) -> Profile:
     """The contest's profile, its rules checked against the table of finding codes."""
     profile = load(contest)
     if not profile.rules.keys() <= CODES.keys():
-        import scorer.trusted.judge  # noqa: F401  (enters the last of the codes into the table)
+        import scorer.cli.runs
+        import scorer.trusted.judge  # noqa: F401  (both: what enters the other codes into the table)
     return load(contest, CODES) if profile.rules else profile
 
 

@@ -353,7 +353,7 @@ class KitRules(Section):
     cache_variable: Identifier  # names the directory of the kit's data
     functions: KitFunctions
     setup: list[Text]  # arguments of the file that build the data
-    eval_public: list[Text]  # arguments that score a checkpoint by the public settings
+    eval_public: Annotated[list[Text], Field(min_length=1)]  # arguments that score a checkpoint; {seq_len}: its value
     symbols: list[Identifier]
     optional_symbols: list[Identifier]  # early kits lack them
     calls: dict[str, KitCall]  # function, or Class.method -> how it is called
@@ -367,6 +367,14 @@ class KitRules(Section):
     model_files: list[Text]  # patterns: what a process that holds a submission's model may see of the kit's data
     stand_in: bool  # True: this contest's kit is scorer/standins/kit
 
+    @field_validator("eval_public")
+    @classmethod
+    def _filled(cls, words: list[str]) -> list[str]:
+        names = ("train_py", "checkpoint", "split", "max_tokens", "seq_len", "batch_size")
+        known = {f"{{{name}}}" for name in names}
+        expected = f"plain words, or one of {', '.join(sorted(known))}"
+        return _each(words, lambda word: word in known or not {"{", "}"} & {*word}, expected)
+
     @property
     def module(self) -> str:
         """The module that submissions import."""
@@ -374,6 +382,14 @@ class KitRules(Section):
 
 
 BudgetField = Literal["train_seconds", "startup_allowance_seconds", "eval_timeout_seconds"]
+
+
+class LogRules(Section):
+    """How the organiser's programs print: a line for each step, and a block of results at the end."""
+
+    step: Text  # first word of a step's line, before its number
+    separator: Text  # between the `key value` fields of a step's line
+    results_after: Text  # the line behind which `key: value` results stand
 
 
 class ReviewRules(Section):
@@ -456,6 +472,7 @@ class Profile(Section):
     lockstep: Lockstep
     room: RoomLimits
     kit: KitRules
+    log: LogRules
     review: ReviewRules
     rules: dict[Code, Weight]  # finding code -> its weight; codes not named keep their own severity
     facts: Facts | None = None

@@ -34,13 +34,12 @@ class Public:
         environment: Mapping[str, str],
     ) -> None:
         self.settings = settings
-        self._told = " ".join((rules.file, *rules.eval_public))
+        self._told = f"{rules.file} {rules.eval_public[0]}"
         self._output: IO[bytes] = (room.control / "command.out").open("w+b")
         self._errors: IO[bytes] = (room.control / "command.err").open("w+b")
-        command = [sys.executable, str(kit.directory / rules.file), *rules.eval_public]
-        command += ["--train-py", str(train_py), "--checkpoint", str(checkpoint)]
-        command += ["--seq-len", str(settings.seq_len), "--batch-size", str(settings.batch_size)]
-        command += ["--max-tokens", str(settings.max_tokens)]
+        values = {"train_py": train_py, "checkpoint": checkpoint, **settings.model_dump()}
+        words = [word.format_map(values) for word in rules.eval_public]
+        command = [sys.executable, str(kit.directory / rules.file), *words]
         self._began = time.monotonic()
         self._process: RoomProcess = room.popen(command, environment, stdout=self._output, stderr=self._errors)
 
