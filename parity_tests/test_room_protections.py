@@ -327,6 +327,40 @@ def test_two_rooms_at_once_share_no_port_name_file_segment_or_key(room: Room) ->
     assert not Path("/dev/shm/parity-x").exists()
 
 
+RANKS = """
+import os, sys, torch, torch.distributed as dist, torch.multiprocessing as multiprocessing
+def double(shared):
+    shared.mul_(2)
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    shared = torch.full((1 << 16,), 3.0).share_memory_()
+    worker = multiprocessing.get_context("spawn").Process(target=double, args=(shared,))
+    worker.start()
+    worker.join()
+    os.write(1, f"rank of {int(total)}, {int(shared[0])}\\n".encode())
+    dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_the_launcher_its_ranks_and_their_shared_memory_work_in_the_room(ranks: int) -> None:
+    """Two ranks are what the lanes' tests run."""
+    with Room() as found:
+        script = found.give("train.py", RANKS.encode())
+        output = found.control / "output"
+        with output.open("wb") as file:
+            command = ["torchrun", "--standalone", f"--nproc_per_node={ranks}", script.name]
+            environment = found.environment(variables={"OMP_NUM_THREADS": "1"})
+            process = found.popen(command, environment, stdout=file, stderr=file)
+            code = process.wait(300)
+        assert code == 0, output.read_text()
+        said = [line for line in output.read_text().splitlines() if line.startswith("rank")]
+        assert said == [f"rank of {ranks}, 6"] * ranks
+        assert (found.leftover_files(), process.left) == ([], [])
+
+
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
 @pytest.mark.parametrize("without", [[], list(PROTECTIONS)], ids=["protected", "unprotected"])
 def test_the_room_ends_though_its_supervisor_is_killed_or_stopped(without: list[str], number: str) -> None:

@@ -28,11 +28,12 @@ def _told() -> tuple[type[Exception], ...]:
     from scorer.artifact import ArtifactError
     from scorer.cli.output import OutputError
     from scorer.contest import ProfileError
+    from scorer.room.cleanroom import RoomError
     from scorer.room.kit import KitError
     from scorer.room.launch import LaunchError
     from scorer.room.receipts import ReceiptError
 
-    return InputError, OutputError, ArtifactError, ProfileError, LaunchError, KitError, ReceiptError
+    return InputError, OutputError, ArtifactError, ProfileError, LaunchError, RoomError, KitError, ReceiptError
 
 
 def _stopped() -> tuple[type[BaseException], ...]:

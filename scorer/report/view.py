@@ -574,6 +574,10 @@ def _provenance(receipts: Mapping[Lane, Receipt], artifact: Artifact, profile: P
         if receipt is None:
             continue
         said = [receipt.outcome.value, f"{receipt.caches} caches", f"network {receipt.network}"]
+        unprotected = {name: why for name, why in receipt.protections.items() if why is not None and name != "network"}
+        if unprotected:
+            why = "; ".join(dict.fromkeys(unprotected.values()))
+            said.append(f"room without protection of {', '.join(unprotected)} ({why})")
         if receipt.clock:
             said.insert(1, f"{receipt.clock.kind} clock")
         if receipt.ranks:
