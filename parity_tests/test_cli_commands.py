@@ -135,9 +135,7 @@ def test_a_review_knows_the_codes_of_what_it_does_not_import(tmp_path: Path, tra
     """In a process of its own: here everything is imported already."""
     contest = tmp_path / "mine.yaml"
     text = (CONTESTS / "embedded.yaml").read_text("utf-8")
-    contest.write_text(
-        text.replace("rules: {}", "rules: {RUN001: off, PUR010: off, SCR008: off}"), "utf-8"
-    )
+    contest.write_text(text.replace("rules: {}", "rules: {RUN001: off, PUR010: off, SCR008: off}"), "utf-8")
     words = [sys.executable, "-m", "scorer", "check", str(train_py), "--contest", str(contest)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=CONTESTS.parents[1])
     assert done.returncode == 1, done.stderr  # load_for_eval is missing, and nothing is wrong with the profile

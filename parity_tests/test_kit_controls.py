@@ -74,6 +74,8 @@ def evaluate_bpb(model, tokenizer, batch_size, seq_len, device, *, max_tokens=64
         raise KeyError("no such shard")
     elif fault() == "it ends the process":
         os._exit(3)
+    elif fault() == "it hangs":
+        time.sleep(100)
     elif fault() == "one large batch":
         model(torch.zeros(100, 100, dtype=torch.int32))
     elif fault() == "targets too":
@@ -352,12 +354,24 @@ def test_a_kit_that_is_not_the_profiles_is_refused(bench: Bench) -> None:
         streams.wait(60)
 
 
-def test_a_process_that_ends_is_told(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("it ends the process", "its process ended; its last words: "), ("it hangs", "still running after 2 s")],
+)
+def test_a_process_that_ends_or_hangs_is_told(tmp_path: Path, fault: str, words: str) -> None:
     with Room() as room, pytest.MonkeyPatch.context() as monkeypatch:
         other = start(tmp_path, room, monkeypatch)
         other.streams("")
         other.process.map(4 * 32, 500)
-        (found,) = other.evaluated("it ends the process")
+        streams = other.streams("")
+        ours = other.ours(streams)
+        other.choose(fault)
+        budget = other.profile.budget.model_copy(update={"eval_timeout_seconds": 2.0})
+        other.profile = other.profile.model_copy(update={"budget": budget})
+        arguments = (other.source, other.profile, {1: other.process}, streams, other.forward, [ours])
+        for expected in (words, "its process ended"):  # the second time there is nobody to ask
+            measured, (found,) = official.evaluate(*arguments)
+            assert measured == []
+            assert found.code == "SCR012"
+            assert expected in found.message
         other.process.close()
-    assert found.code == "SCR012"
-    assert "its process ended" in found.message

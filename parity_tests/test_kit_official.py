@@ -11,7 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from parity_tests import kits, room_programs
+from parity_tests import kits, receipts_factory, room_programs
 from parity_tests.trusted_samples import found_in, line_of
 from scorer.artifact import Artifact
 from scorer.cli.commands import app
@@ -206,3 +206,26 @@ def test_a_kit_is_pinned_and_used_by_the_command_line(tmp_path: Path) -> None:
     assert receipt.kit.prepare_sha256 == digest
     assert not receipt.kit.stand_in
     assert sorted(path.name for path in directory.iterdir()) == ["prepare.py"]
+
+
+def test_a_kit_that_was_changed_meanwhile_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contest = kits.write_profile(kits.profile("early"), tmp_path / "contest.yaml")
+    kits.written(tmp_path, "early")
+    directory = tmp_path / "kit"
+    shutil.copytree(kits.KITS / "early", directory, ignore=shutil.ignore_patterns("__pycache__"))
+    receipt = receipts_factory.receipt(Lane.TRUSTED)
+
+    def judge(*_: object) -> Receipt:
+        (directory / "helper.py").write_text("import os", "utf-8")
+        return receipt
+
+    words = ["score", str(tmp_path / "train.py"), "--checkpoint", str(tmp_path / "final.pt"), "--contest", str(contest)]
+    words += ["--kit", str(directory), "-o", str(tmp_path / "receipt.json")]
+    monkeypatch.setattr("scorer.trusted.judge.score", lambda *_: receipt)
+    assert CliRunner().invoke(app, words).exit_code == 0
+    monkeypatch.setattr("scorer.trusted.judge.score", judge)
+    (tmp_path / "receipt.json").unlink()
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert "helper.py: was added while the kit was in use" in result.output
+    assert not (tmp_path / "receipt.json").exists()

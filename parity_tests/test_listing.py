@@ -86,7 +86,9 @@ def test_what_a_submission_writes_cannot_steer_the_terminal(train_py: Path) -> N
 
 
 def test_a_very_long_line_is_shown_around_what_was_found(train_py: Path) -> None:
-    train_py.write_text(PROGRAM.replace("return os", f"assert {'device or ' * 3000}checkpoint_path; return os"), "utf-8")
+    train_py.write_text(
+        PROGRAM.replace("return os", f"assert {'device or ' * 3000}checkpoint_path; return os"), "utf-8"
+    )
     lines = scorer("check", train_py).stdout.splitlines()
     assert 'os.environ["DEPTH"]' in lines[1]
     assert len(lines[1]) < 160
