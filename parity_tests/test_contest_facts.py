@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 from pydantic import BaseModel
 
 from scorer.contest import CONTESTS, Profile, load
@@ -131,6 +132,13 @@ def test_no_fact_of_a_contest_stands_in_the_code(path: Path) -> None:
     assert not found, "\n".join(
         f"{path}:{line}: {fact!r} belongs to a profile's {field}" for line, fact, field in found
     )
+
+
+@pytest.mark.parametrize("path", sorted(SCORER.glob("rules/*.yaml")), ids=lambda p: p.stem)
+def test_no_rule_looks_for_a_fact_of_a_contest(path: Path) -> None:
+    """What a rule tells its reader may name the contest; what it matches may not."""
+    rule = yaml.safe_load(path.read_text("utf-8"))
+    assert found_in(repr([rule.get("match"), rule.get("where")]), FACTS) == []
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ SYNTAX = define(
 )
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # compiled, it is five times as fast
+KIT = "{KIT}"  # in a name of `where`: the module of the contest's kit
 NOTHING = "$^"  # the regular expression that nothing matches
 # Kinds of expressions that can stand for something imported.
 SHAPES = [
@@ -256,7 +257,7 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
     named: Any = {}
     spans: dict[str, set[Span]] = {}
     for word, full_names in rule.where.items():
-        found = _standing_for(full_names, source)
+        found = _standing_for([name.replace(KIT, profile.kit.module) for name in full_names], source)
         spans[word] = {source.span(node) for node in found}
         texts = sorted({re.escape(source.segment(node)) for node in found})
         regex = f"^(?:{'|'.join(texts)})$" if texts else NOTHING
