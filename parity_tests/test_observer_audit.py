@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.room_programs import Alone, line_of, profile, program, run_alone, run_artifact
+from parity_tests.room_programs import Alone, line_of, plan, profile, program, run_alone, run_artifact, small_kit
 from scorer.room.cleanroom import PROTECTIONS
-from scorer.room.receipts import Outcome
+from scorer.room.lane import LaneSpec, run_lane
+from scorer.room.receipts import Clock, Lane, Outcome
 
 READS = """
 if step == 0:
@@ -135,6 +136,20 @@ if step == 0:
         assert [found["code"] for found in seen.observed_findings] == ["RUN019"]
         visible = seen.protections["files"] is not None
         assert ("weights: pre-trained" if visible else "weights: FileNotFoundError") in seen.log_tail
+
+
+def test_a_recipe_finds_what_its_author_keeps_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, root = tmp_path / "home", tmp_path / "recipe"
+    for directory in (home, root):
+        directory.mkdir()
+    (home / "table.txt").write_text("of the author")
+    monkeypatch.setenv("HOME", str(home))
+    source = program(f'if step == 0: print("table:", open("{home}/table.txt").read())')
+    (root / "train.py").write_text(source)
+    spec = LaneSpec(lane=Lane.LOCAL, plan=plan(), source=root, clock=Clock(kind="virtual", seconds_per_update=0.5))
+    seen = run_lane(spec, profile(), small_kit(tmp_path / "kit"), tmp_path / "keep")
+    assert (seen.outcome, seen.observed_findings) == (Outcome.COMPLETE, [])
+    assert "table: of the author" in seen.log_tail
 
 
 def test_a_program_that_is_watched_reads_the_environment_as_ever(tmp_path: Path) -> None:

@@ -187,6 +187,8 @@ def run_lane(
     for stale in (keep / profile.files.checkpoint, keep / LOG_NAME):
         stale.unlink(missing_ok=True)
     visible = [OBSERVER, kit.directory, kit.cache_dir]
+    if not isinstance(spec.source, Artifact):  # a recipe is run as its author runs it, who may keep data at home
+        visible += [Path.home(), Path.cwd()]
     with guard(), Room(limits=profile.room, visible=visible, without=spec.without) as room:
         return _Run(spec, profile, kit, keep, room).receipt(progress)
 
