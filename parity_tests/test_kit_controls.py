@@ -64,6 +64,10 @@ def evaluate_bpb(model, tokenizer, batch_size, seq_len, device, *, max_tokens=64
         result["num_tokens"] = result["num_tokens"] - 30
     elif fault() == "no total":
         del result["total_nats"]
+    elif fault() == "half a token":
+        result["num_tokens"] = 609.5
+    elif fault() == "endless bytes":
+        result["num_bytes"] = float("inf")
     elif fault() == "out of time":
         result["eval_over_timeout"] = True
     elif fault() == "another time limit":
@@ -225,6 +229,8 @@ def test_what_a_wrong_evaluation_counts_otherwise_is_named(
     ("fault", "words"),
     [
         ("no total", "it returns no number total_nats"),
+        ("half a token", "it returns no number num_tokens"),
+        ("endless bytes", "it returns no number num_bytes"),
         ("it raises", "KeyError: 'no such shard' (prepare.py:"),
         ("one large batch", "10000 tokens at once, the judge has room for 128"),
         ("targets too", "TypeError"),
@@ -374,4 +380,7 @@ def test_a_process_that_ends_or_hangs_is_told(tmp_path: Path, fault: str, words:
             assert measured == []
             assert found.code == "SCR012"
             assert expected in found.message
+        other.process.map(4 * 32, 500)
+        _, (found,) = official.causality(other.source, other.profile, other.process, other.forward, [], "PUR010")
+        assert found.code == "SCR012"
         other.process.close()

@@ -31,6 +31,8 @@ from scorer.room.cleanroom import Room, RoomProcess
 
 HOST = Path(__file__).with_name("kit_host")
 
+MAP_SECONDS = 60.0  # several ranks make their process group first
+
 Json = dict[str, Any]
 Forward = Callable[[torch.Tensor], torch.Tensor]
 """Token ids int32 [rows, T] -> checked logits [rows, T, V] in the model's dtype."""
@@ -114,7 +116,8 @@ class KitProcess:
         os.ftruncate(self._memory.fileno(), size)
         self._map = mmap.mmap(self._memory.fileno(), size)
         self.start("map", tokens=tokens, logits=self._logits, size=size)
-        self.finish(60.0)
+        with contextlib.suppress(KitProcessError):  # a process that is gone, which the next job's `finish` tells
+            self.finish(MAP_SECONDS)
 
     def _serve(self, rank: int, shape: list[int], forward: Forward) -> None:
         """Answer one question for logits."""

@@ -124,7 +124,7 @@ def _run(profile: Profile, kit: KitProcess, settings: EvaluationSettings, asked:
     done = kit.finish(limit, asked.forward)
     returned: dict[str, Any] = done["result"]
     wanted: dict[str, type] = {"val_bpb": float, "num_tokens": int, "num_bytes": int, "total_nats": float}
-    missing = [name for name in wanted if not isinstance(returned.get(name), int | float)]
+    missing = [name for name, kind in wanted.items() if not _is_number(returned.get(name), kind)]
     if missing:
         raise KitProcessError(f"it returns no number {', '.join(missing)}: {returned}")
     numbers = {name: kind(returned[name]) for name, kind in wanted.items()}
@@ -134,6 +134,11 @@ def _run(profile: Profile, kit: KitProcess, settings: EvaluationSettings, asked:
         over_timeout=returned.get("eval_over_timeout"),
         seconds=done["seconds"],
     )
+
+
+def _is_number(value: object, kind: type) -> bool:
+    """Whether a value is a number, and for a count a whole one."""
+    return isinstance(value, int | float) and (kind is float or (math.isfinite(value) and value == int(value)))
 
 
 def _differences(profile: Profile, theirs: _Result, ours: Evaluation, other_rows: str) -> list[tuple[str, str]]:
