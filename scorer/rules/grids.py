@@ -16,7 +16,7 @@ from scorer.rules.source import Function, Hit, Source
 # Parameters of kernels that say over how many programs of the grid the work is shared.
 COUNTS = {
     *("lanes", "n_lanes", "num_lanes", "lnc", "grid", "grid_size", "cores", "num_cores", "n_cores", "programs"),
-    *("n_programs", "num_programs", "shards", "num_shards", "n_shards", "n_prgs", "num_prgs"),
+    *("n_programs", "num_programs", "n_prgs", "num_prgs"),
 }
 
 

@@ -99,7 +99,8 @@ def _constants(source: Source) -> Iterator[tuple[str, ast.AST, Number]]:
         for binding in bindings:
             unconditional = binding.whole and not binding.parameter and not table.tests(binding)
             value = number(source, binding.value) if unconditional and binding.value is not None else None
-            if value is not None:
+            alone = value == 1 and not name.isupper()  # the value before the launcher is asked
+            if value is not None and not alone:
                 yield name.upper(), binding.node, value
 
 

@@ -129,7 +129,7 @@ def _after(source: Source, node: ast.AST) -> list[ast.AST]:
 def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
     """The expressions by which a node chooses."""
     if isinstance(node, (ast.If, ast.IfExp, ast.While)):
-        return [node.test]
+        return [] if _is_dropout(source, node) else [node.test]
     if isinstance(node, ast.Match):
         return [node.subject]
     if isinstance(node, ast.comprehension):
@@ -143,6 +143,14 @@ def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
     if isinstance(node, ast.Call) and source.resolve(node.func) == "torch.where":
         return node.args[:1]
     return []
+
+
+def _is_dropout(source: Source, node: ast.AST) -> bool:
+    """`dropout_p=self.dropout if self.training else 0.0`: how torch's functions are told of the mode."""
+    parent = source.parent(node)
+    named = isinstance(parent, ast.keyword) and parent.arg in {"p", "dropout", "dropout_p"}
+    sides = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+    return named and any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
 
 
 def _statement_of(source: Source, node: ast.AST) -> ast.AST:

@@ -7,6 +7,7 @@ class A(nn.Module):
     def forward(self, x):
         x = F.dropout(x, 0.1, self.training)
         x = F.dropout(x, p=0.1, training=self.training)
+        x = F.scaled_dot_product_attention(x, x, x, dropout_p=self.rate if self.training else 0.0, is_causal=True)
         if x.ndim == 2:
             x = x[None]
         return x

@@ -9,7 +9,13 @@ WORLD_SIZE = int(os.environ.get("WORLD_SIZE", 1))
 LNC = 1
 TRAIN_TIME_BUDGET_SECONDS = 1800
 TRAIN_SECONDS = 1800 - 15
-BUDGET = 1740
+BUDGET = 2_000_000
+
+
+@dataclass
+class Ranks:
+    rank: int = 0
+    world_size: int = 1
 
 
 @dataclass(frozen=True)
