@@ -189,10 +189,11 @@ def handkept(session: nox.Session) -> None:
 
 @nox.session(requires=["base"])
 def bench(session: nox.Session) -> None:
-    """Measure the builder beside other bundlers, observing (limit 1.03) and trusted scoring (at least 0.9) in pairs."""
+    """Measure the builder, the static review (limit 1 s), observing (limit 1.03) and trusted scoring (at least 0.9)."""
     constraints = str(ROOT / "constraints.txt")
     session.install("--constraint", constraints, *nox.project.dependency_groups(PROJECT, "bench"))
     python(session, "-m", "parity_tests.bench_builder", "--tools", session.bin)
+    python(session, "-m", "parity_tests.bench_review")
     python(session, "-m", "parity_tests.bench_observer", *session.posargs)
     python(session, "-m", "parity_tests.bench_trusted")
 

@@ -23,7 +23,6 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ from scorer.rules import (
     saving,
     surroundings,
 )
-from scorer.rules.source import Hit, Source, Span
+from scorer.rules.source import NOTHING, Hit, Source, Span
 
 RULES = Path(__file__).parent / "rules"
 SYNTAX = define(
@@ -71,7 +70,6 @@ SYNTAX = define(
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # compiled, it is five times as fast
 KIT = "{KIT}"  # in a name of `where`: the module of the contest's kit
-NOTHING = "$^"  # the regular expression that nothing matches
 # Kinds of expressions that can stand for something imported.
 SHAPES = [
     {"kind": kind}
@@ -257,7 +255,8 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
     named: Any = {}
     spans: dict[str, set[Span]] = {}
     for word, full_names in rule.where.items():
-        found = _standing_for([name.replace(KIT, profile.kit.module) for name in full_names], source)
+        names = [name.replace(KIT, profile.kit.module) for name in full_names]
+        found = [node for _, node in source.standing_for(*names)]
         spans[word] = {source.span(node) for node in found}
         texts = sorted({re.escape(source.segment(node)) for node in found})
         regex = f"^(?:{'|'.join(texts)})$" if texts else NOTHING
@@ -280,20 +279,6 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
             span = _span(node)
         last = (span[0], span[2], span[3])
         yield Hit(span[0] + 1, {"TEXT": node.text().splitlines()[0]}, span[1] + 1, (span[2] + 1, span[3] + 1))
-
-
-def _standing_for(patterns: list[str], source: Source) -> list[ast.expr]:
-    """Expressions that stand for what one of the patterns names; a pattern with `!` takes names out again."""
-    wanted = _any_of([pattern for pattern in patterns if not pattern.startswith("!")])
-    but = _any_of([pattern[1:] for pattern in patterns if pattern.startswith("!")])
-    return [
-        node for full, nodes in source.named.items() if wanted.match(full) and not but.match(full) for node in nodes
-    ]
-
-
-def _any_of(patterns: list[str]) -> re.Pattern[str]:
-    """One expression for several patterns of full names; for none of them, one that matches nothing."""
-    return re.compile("|".join(map(translate, patterns)) or NOTHING)
 
 
 def _span(node: SgNode) -> Span:

@@ -15,6 +15,7 @@ from scorer.rules.source import Hit, Source
 
 SHORTEST = 120  # characters; a hash or a key in hex is shorter
 BITS = 4.0  # of entropy a character: hex has 4, base64 6, English prose about 4.2 but with blanks
+VOWELS = 0.25  # their share of letters; languages that are written in them come to 0.35 and more, a code to 0.2
 DIGITS = 60  # of an integer; 2**128 has 39
 UNSEEN = "\u115f\u1160\u3164\uffa0\u2800"  # letters and signs that print nothing
 # Cyrillic and Greek letters that are drawn like Latin ones.
@@ -111,8 +112,12 @@ def _readable(text: str) -> bool:
 def _is_words(run: str) -> bool:
     """Whether a run without blanks is made of words: a path, an address, names with dots or lines between them."""
     words = re.findall(r"[A-Za-z]+", run)
+    letters = "".join(words)
     mixed = sum(1 for word in words if not (word.islower() or word.isupper() or word.istitle()))
-    return bool(words) and mixed <= len(words) / 4 and sum(map(len, words)) > len(run) * 0.6
+    vowels = sum(letter in "aeiouAEIOU" for letter in letters)
+    if re.fullmatch(r"[0-9a-fA-F]+", run):
+        return False
+    return mixed <= len(words) / 4 and len(letters) > len(run) * 0.4 and vowels > len(letters) * VOWELS
 
 
 def _entropy(text: str) -> float:

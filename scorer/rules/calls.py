@@ -15,6 +15,7 @@ class Calls:
         self._names: dict[str, list[ast.Name]] | None = None
         self._attributes: dict[str, list[ast.Attribute]] = {}
         self._sites: dict[int, tuple[list[ast.Call], bool]] = {}
+        self._arguments: dict[tuple[int, str], tuple[list[ast.expr], bool]] = {}
 
     def sites(self, function: Callable) -> tuple[list[ast.Call], bool]:
         """The calls of a function, and whether they are all there can be inside this file."""
@@ -24,6 +25,12 @@ class Calls:
 
     def arguments(self, function: Callable, parameter: str) -> tuple[list[ast.expr], bool]:
         """The expressions that a parameter gets its value from, and whether no other can reach it."""
+        key = (id(function), parameter)
+        if key not in self._arguments:
+            self._arguments[key] = self._passed(function, parameter)
+        return self._arguments[key]
+
+    def _passed(self, function: Callable, parameter: str) -> tuple[list[ast.expr], bool]:
         calls, complete = self.sites(function)
         arguments = function.args
         positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]

@@ -29,20 +29,14 @@ def validation_data(source: Source, artifact: Artifact, profile: Profile) -> Ite
     """Strings, however they are put together, that name a validation split or a file of validation data."""
     splits = set(profile.review.validation_data)
     patterns = profile.review.validation_files
-    documentation = _documentation(source)
-    done: set[int] = set()
-    for node in source.nodes:
-        if id(node) in done or id(node) in documentation:
-            continue
-        if isinstance(node, ast.Constant):
-            if not isinstance(node.value, (str, bytes)):
-                continue
-        elif not isinstance(node, BUILT) or not _mentions_text(source, node):
-            continue
-        found = [text for text in source.texts(node) if text in splits or _is_file(text, patterns)]
-        if found and not _refused(source, node):
-            done.update(id(inner) for inner in source.walk(node))
-            yield source.hit(node)
+    done = _documentation(source)
+    built = [node for kind in BUILT for node in source.every(kind) if _puts_together(source, node)]
+    plain = [node for node in source.every(ast.Constant) if isinstance(node.value, (str, bytes))]
+    for node in sorted((*built, *plain), key=source.scopes.place):
+        if id(node) not in done and any(text in splits or _is_file(text, patterns) for text in source.texts(node)):
+            done.update(map(id, source.walk(node)))
+            if not _refused(source, node):
+                yield source.hit(node)
 
 
 def _documentation(source: Source) -> set[int]:
@@ -50,13 +44,15 @@ def _documentation(source: Source) -> set[int]:
     return {id(node.value) for node in source.every(ast.Expr)}
 
 
-def _mentions_text(source: Source, node: ast.AST) -> bool:
-    """Whether a string stands in an expression that is no plain call of something else."""
+def _puts_together(source: Source, node: ast.expr) -> bool:
+    """Whether an expression may make a string of parts."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in BUILDING:
             return True
         return source.resolve(node.func) in ("base64.b64decode", "os.path.join", "pathlib.Path")
-    return True
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Add, ast.Mod, ast.Div))
+    return not isinstance(node, ast.Subscript) or isinstance(node.slice, (ast.Slice, ast.Constant))
 
 
 def _is_file(text: str, patterns: list[str]) -> bool:

@@ -16,12 +16,8 @@ DESCRIPTORS = {
     *("os.write", "os.writev", "os.pwrite", "os.pwritev", "os.sendfile", "os.fdopen", "os.dup", "os.dup2", "os.pipe"),
     *("os.pipe2", "os.splice", "os.closerange", "os.ftruncate", "os.memfd_create", "os.eventfd", "os.read", "os.pread"),
     *(
-        "os.lseek",
-        "os.close",
         "os.set_inheritable",
         "os.openpty",
-        "sys.__stdout__",
-        "sys.__stderr__",
         "os.copy_file_range",
     ),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -41,18 +40,24 @@ SETTERS = {
     "builtins.super.__setattr__",
 }
 OVERRIDES = (
-    *("torch.utils._python_dispatch.*", "torch.overrides.*", "torch.library.impl_abstract", "torch._C._dispatch*"),
+    *(
+        "torch.utils._python_dispatch.*",
+        "torch.overrides.*",
+        "!torch.overrides.is_tensor_like",
+        "!torch.overrides.has_torch_function",
+        "torch.library.impl_abstract",
+        "torch._C._dispatch*",
+    ),
     *(
         "torch._C.DispatchKey*",
         "torch._C._TensorBase",
         "torch._C._disabled_torch_function_impl",
         "torch.utils._device.*",
     ),
-    *("torch.set_default_device", "torch.nn.modules.module.register_module_*", "torch.Tensor._make_subclass"),
+    *("torch.nn.modules.module.register_module_*", "torch.Tensor._make_subclass"),
     *("torch.Tensor._make_wrapper_subclass", "torch.utils.rename_privateuse1_backend", "torch._register_device_module"),
     *("torch.fx.wrap", "torch._custom_ops.*", "torch._C._set_*"),
 )
-HARMLESS = {"torch.overrides.is_tensor_like", "torch.overrides.has_torch_function", "torch.set_default_device"}
 REGISTERING = {
     *("torch.library.impl", "torch.library.define", "torch.library.Library", "torch.library.register_kernel"),
     *(
@@ -147,7 +152,8 @@ def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Ite
     """`x.__class__ = C`, `x.__dict__[...] = y`, `object.__setattr__(x, ...)` for an x that is not `self`."""
     for node in source.every(ast.Attribute):
         if node.attr in ("__class__", "__bases__", "__dict__", "__mro__"):
-            changed = isinstance(node.ctx, (ast.Store, ast.Del))
+            own = node.attr == "__dict__" and _is_own(source, node.value)
+            changed = isinstance(node.ctx, (ast.Store, ast.Del)) and not own
             if changed or (node.attr == "__dict__" and not source.names(node) and _is_written(source, node)):
                 yield source.hit(source.parent(node) or node)
     for call in source.every(ast.Call):
@@ -204,18 +210,13 @@ def _is_followed(source: Source, node: ast.expr) -> bool:
 
 def operator_overrides(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Implementations for operators that are not the file's own, and tensors that answer for themselves."""
-    for full, nodes in source.named.items():
-        if full in HARMLESS:
-            continue
-        if any(fnmatchcase(full, pattern) for pattern in OVERRIDES):
-            for node in nodes:
-                if not isinstance(source.parent(node), ast.Attribute):
-                    yield source.hit(node)
-        elif full in REGISTERING:
-            for node in nodes:
-                call = source.parent(node)
-                if isinstance(call, ast.Call) and call.func is node and _is_foreign(source, call):
-                    yield source.hit(call)
+    for _, node in source.standing_for(*OVERRIDES):
+        if not isinstance(source.parent(node), ast.Attribute):
+            yield source.hit(node)
+    for _, node in source.standing_for(*sorted(REGISTERING)):
+        call = source.parent(node)
+        if isinstance(call, ast.Call) and call.func is node and _is_foreign(source, call):
+            yield source.hit(call)
     for definition in source.every(ast.ClassDef):
         bases = {name for base in definition.bases for name in source.names(base)}
         if bases & {"torch.Tensor", "torch._C.TensorBase", "torch._C._TensorBase"}:

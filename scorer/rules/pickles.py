@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -41,22 +40,21 @@ LOADS = (
 )
 TORCH_LOADS = {"torch.load", "torch.serialization.load"}
 NUMPY_LOADS = {"numpy.load", "numpy.lib.npyio.NpzFile", "numpy.lib.format.read_array"}
+YAML_LOADS = {"yaml.load", "yaml.load_all"}
 SAFE_YAML = {"yaml.SafeLoader", "yaml.CSafeLoader", "yaml.BaseLoader"}
 SAFE_SINCE = (2, 6)  # from this version of torch on `weights_only` is True where it is not given
 
 
 def unpickling(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Functions that load pickles, and loaders that are told to, or not told not to."""
-    for full, nodes in source.named.items():
-        certain = any(fnmatchcase(full, pattern) for pattern in LOADS)
-        for node in nodes:
-            parent = source.parent(node)
-            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            if certain:
-                if not (isinstance(parent, ast.Attribute) or _is_other_name(parent, node)):
-                    yield source.hit(call or node)
-            elif call is not None and _may_unpickle(source, full, call, profile):
-                yield source.hit(call)
+    for _, node in source.standing_for(*LOADS):
+        parent = source.parent(node)
+        if not (isinstance(parent, ast.Attribute) or _is_other_name(parent, node)):
+            yield source.hit(parent if isinstance(parent, ast.Call) and parent.func is node else node)
+    for full, node in source.standing_for(*sorted(TORCH_LOADS | NUMPY_LOADS | YAML_LOADS)):
+        call = source.parent(node)
+        if isinstance(call, ast.Call) and call.func is node and _may_unpickle(source, full, call, profile):
+            yield source.hit(call)
 
 
 def _is_other_name(parent: ast.AST | None, node: ast.AST) -> bool:
@@ -73,7 +71,7 @@ def _may_unpickle(source: Source, full: str, call: ast.Call, profile: Profile) -
         return not _safe_by_default(profile)
     if full in NUMPY_LOADS:
         return not _is(keywords.get("allow_pickle", ast.Constant(False)), False)
-    if full in ("yaml.load", "yaml.load_all"):
+    if full in YAML_LOADS:
         loader = keywords.get("Loader") or (call.args[1] if len(call.args) > 1 else None)
         return loader is None or source.resolve(loader) not in SAFE_YAML
     return False

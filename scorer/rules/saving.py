@@ -73,12 +73,10 @@ def saves(source: Source) -> list[Save]:
 
 def saved_objects(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Pickles, and checkpoints that hold models, optimizers, configurations or other objects instead of values."""
-    for full, nodes in source.named.items():
-        if any(fnmatchcase(full, pattern) for pattern in PICKLES):
-            for node in nodes:
-                parent = source.parent(node)
-                if not isinstance(parent, (ast.Attribute, ast.Assign)):
-                    yield source.hit(parent if isinstance(parent, ast.Call) else node, WHAT="a pickle")
+    for _, node in source.standing_for(*PICKLES):
+        parent = source.parent(node)
+        if not isinstance(parent, (ast.Attribute, ast.Assign)):
+            yield source.hit(parent if isinstance(parent, ast.Call) else node, WHAT="a pickle")
     reported: set[int] = set()
     for save in saves(source):
         for value in _values(source, save.payload):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from fnmatch import translate
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from ast_grep_py import SgNode, SgRoot
@@ -18,6 +20,17 @@ __all__ = ["Function", "Hit", "Source"]
 
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, last line, column after the end; all from 0, columns in characters
+
+
+NOTHING = "$^"  # the regular expression that nothing matches
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Expressions for the names that are wanted, and for those that are taken out again."""
+    wanted = [translate(pattern) for pattern in patterns if not pattern.startswith("!")]
+    but = [translate(pattern[1:]) for pattern in patterns if pattern.startswith("!")]
+    return re.compile("|".join(wanted) or NOTHING), re.compile("|".join(but) or NOTHING)
 
 
 @dataclass(frozen=True)
@@ -129,6 +142,17 @@ class Source:
                 for name in self.names(node):
                     found.setdefault(name, []).append(node)
         return found
+
+    def standing_for(self, *patterns: str) -> Iterator[tuple[str, ast.expr]]:
+        """(full name, expression) of what stands for one of these names.
+
+        They may hold `*`, `?` and `[...]` as file names do; one that begins with `!` takes names out again.
+        """
+        wanted, but = _compiled(patterns)
+        for full, nodes in self.named.items():
+            if wanted.match(full) and not but.match(full):
+                for node in nodes:
+                    yield full, node
 
     @cached_property
     def imported(self) -> set[str]:

@@ -71,16 +71,15 @@ BESIDE = {
 
 def surroundings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Facts about date, host, user, process and place that conditions and seeds depend on, also by a variable."""
-    for full, nodes in source.named.items():
+    for full, node in source.standing_for(*FACTS, *sorted(CLOCKS)):
+        if isinstance(source.parent(node), ast.Attribute):
+            continue
         what = next((FACTS[pattern] for pattern in FACTS if fnmatchcase(full, pattern)), None)
-        for node in nodes if what is not None or full in CLOCKS else ():
-            if isinstance(source.parent(node), ast.Attribute):
-                continue
-            value = _called(source, node)
-            if what is not None and _decides(source, value):
-                yield source.hit(value, WHAT=what)
-            elif _seeds(source, value):
-                yield source.hit(value, WHAT=what or "the time")
+        value = _called(source, node)
+        if what is not None and _decides(source, value):
+            yield source.hit(value, WHAT=what)
+        elif _seeds(source, value):
+            yield source.hit(value, WHAT=what or "the time")
 
 
 def _called(source: Source, node: ast.expr) -> ast.expr:
@@ -147,27 +146,25 @@ def _seeds(source: Source, node: ast.AST, depth: int = 0) -> bool:
 
 def unseeded(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Generators that nothing in the file seeds."""
-    for full, nodes in source.named.items():
-        for node in nodes:
-            parent = source.parent(node)
-            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            if any(fnmatchcase(full, pattern) for pattern in CHANCE) and not isinstance(parent, ast.Attribute):
-                yield source.hit(call or node)
-            elif full in SEEDED and call is not None:
-                first = [*call.args, *(keyword.value for keyword in call.keywords)][:1]
-                if not first or (isinstance(first[0], ast.Constant) and first[0].value is None):
-                    yield source.hit(call)
+    for _, node in source.standing_for(*sorted(CHANCE)):
+        if not isinstance(source.parent(node), ast.Attribute):
+            yield source.hit(_called(source, node))
+    for _, node in source.standing_for(*sorted(SEEDED)):
+        call = _called(source, node)
+        if isinstance(call, ast.Call) and call.func is node:
+            first = [*call.args, *(keyword.value for keyword in call.keywords)][:1]
+            if not first or (isinstance(first[0], ast.Constant) and first[0].value is None):
+                yield source.hit(call)
 
 
 def parallel_work(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Threads, pools of threads, and data loaders with worker processes."""
-    for full, nodes in source.named.items():
-        for node in nodes:
-            parent = source.parent(node)
-            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            if any(fnmatchcase(full, pattern) for pattern in BESIDE) and not isinstance(parent, ast.Attribute):
-                yield source.hit(call or node)
-            elif full == "torch.utils.data.DataLoader" and call is not None:
-                workers = next((keyword.value for keyword in call.keywords if keyword.arg == "num_workers"), None)
-                if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
-                    yield source.hit(call)
+    for _, node in source.standing_for(*sorted(BESIDE)):
+        if not isinstance(source.parent(node), ast.Attribute):
+            yield source.hit(_called(source, node))
+    for _, node in source.standing_for("torch.utils.data.DataLoader"):
+        call = _called(source, node)
+        keywords = call.keywords if isinstance(call, ast.Call) and call.func is node else []
+        workers = next((keyword.value for keyword in keywords if keyword.arg == "num_workers"), None)
+        if workers is not None and not (isinstance(workers, ast.Constant) and workers.value == 0):
+            yield source.hit(call)

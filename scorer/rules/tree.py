@@ -112,6 +112,10 @@ class Tree:
         index = self._index.get(id(node))
         return (0, 0) if index is None else (index, self._ends[index])
 
+    def place(self, node: ast.AST) -> int:
+        """Where in `nodes` a node is."""
+        return self._index[id(node)]
+
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node; None for the module."""
         index = self._index[id(node)]

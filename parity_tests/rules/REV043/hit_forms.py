@@ -35,3 +35,4 @@ def choose(split="private_val"):  # expect
 match kind:
     case "public_val":  # expect
         pass
+n = "public" + ("_" + "val")  # expect

@@ -19,3 +19,4 @@ NAMES = ["embedding.weight", "blocks.0.attention.query.weight", "blocks.0.attent
 ZEROS = b"\\x00" * 300
 NOTE = 'これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。これは学習のための設定についての長い説明文です。'
 SQL = "SELECT step, loss, learning_rate FROM updates WHERE run = :run AND step BETWEEN :first AND :last ORDER BY step ASC LIMIT 1000"
+WORDS = r"(@i|!i|@e|!e|pause|noop|turnkey|sleep|itype|icompare|sp@|sp!|rp@|rp!|up@|up!|>a|a>|a@|a!|a@+|a@-|>b|b>|b@|b!|b@+|b@-|find-name|1ms)"

@@ -3,6 +3,7 @@ import sys
 
 print("x", file=sys.stderr)
 sys.stdout.flush()
+sys.__stdout__.write("x")
 with open("out/log.txt", "w") as file:
     file.write("x")
     os.fsync(file.fileno())

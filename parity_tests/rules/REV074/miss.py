@@ -15,6 +15,9 @@ class Settings:
         self.__dict__.update(values)
         vars(self).update(values)
 
+    def restore(self, state):
+        self.__dict__ = state
+
 
 config = Config(1)
 copied = dict(config.__dict__)
