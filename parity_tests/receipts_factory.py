@@ -108,7 +108,13 @@ def update(number: int, rank: int) -> Update:
         losses=[(4.0 - number / 8 + rank / 64).hex(), (4.0 - number / 8 + rank / 32).hex()],
         seconds=0.25,
         launches=[
-            KernelLaunch(kernel=name, count=count, shapes=["bfloat16[64,32] float32[32]"], site=None)
+            KernelLaunch(
+                kernel=name,
+                count=count,
+                aside=count if name.endswith("backward") else 0,
+                shapes=["bfloat16[64,32] float32[32]"],
+                site=None,
+            )
             for name, count in sorted(KERNELS.items())
         ],
         batch_hashes=[digest("batch", number, rank)] if inside else [],
@@ -233,6 +239,7 @@ def receipt(lane: Lane) -> Receipt:
         log_tail=[],
         left_files=[],
         left_processes=[],
+        scoring_launches={"rms_norm_forward": 40} if trusted else {},
         observed_findings=[],
     )
 

@@ -217,6 +217,29 @@ def test_a_kernel_that_the_manifest_does_not_list_is_advice() -> None:
     assert comparison.findings[0].severity is Severity.ADVICE
 
 
+def test_a_kernel_of_the_forward_that_does_not_run_when_scored_is_advice() -> None:
+    def change(lanes: Lanes) -> None:
+        lanes[Lane.TRUSTED].scoring_launches = {}
+
+    comparison = judged(change)
+    assert comparison.verdict == "pass"
+    assert codes(comparison) == ["KRN005"]
+    assert comparison.findings[0].place == Place(file="recipe/kernels/rms_norm.py", line=50)
+    assert "rms_norm_forward runs 5 times" in comparison.findings[0].message
+
+
+def test_a_kernel_of_the_loss_need_not_run_when_scored() -> None:
+    def change(lanes: Lanes) -> None:
+        lanes[Lane.TRUSTED].scoring_launches = {}
+        for receipt in every(lanes, Lane.LOCAL, Lane.ARTIFACT):
+            for rank in receipt.ranks:
+                for update in rank.updates:
+                    for launch in update.launches:
+                        launch.shapes = ["bfloat16[64,61] int32[64,1]"]
+
+    assert codes(judged(change)) == []
+
+
 # --- Operators ---
 
 

@@ -34,6 +34,15 @@ KRN004 = define(
     remedy="Add the kernel and its launches per update to the build settings.",
     severity=Severity.ADVICE,
 )
+KRN005 = define(
+    "KRN005",
+    title="A kernel of the training's forward does not run when the model is scored",
+    why="The model that is scored computes something in another way than the one that was trained: with other "
+    "rounding, or with other code.",
+    remedy="Let load_for_eval build the very modules that training uses; a kernel of the loss alone may be missing.",
+    severity=Severity.ADVICE,
+)
+_INTEGERS = ("int32", "int64", "uint32")
 
 
 def compare(case: Case) -> list[Finding]:
@@ -47,7 +56,33 @@ def compare(case: Case) -> list[Finding]:
     if case.local is not None and case.artifact_lane is not None:
         for kernel, found in _between(case, case.local, case.artifact_lane):
             findings.setdefault(kernel, found)
+    for kernel, found in _not_scored(case):
+        findings.setdefault(kernel, found)
     return sorted(findings.values(), key=lambda found: (found.code, found.message))
+
+
+def _not_scored(case: Case) -> Iterator[tuple[str, Finding]]:
+    """Kernels that training launches outside of backward passes and optimizer steps, and scoring does not.
+
+    One that takes numbers beside indices is the loss's: it is given the targets, which a scored model has not got.
+    """
+    trained, scored = case.artifact_lane, case.trusted
+    if trained is None or scored is None or not scored.evaluations:
+        return
+    launches = [launch for rank in trained.ranks for update in rank.updates for launch in update.launches]
+    for launch in {launch.kernel: launch for launch in launches if launch.count > launch.aside}.values():
+        words = " ".join(launch.shapes)
+        of_the_loss = any(f"{kind}[" in words for kind in _INTEGERS) and "float" in words
+        if launch.kernel not in scored.scoring_launches and not of_the_loss:
+            message = (
+                f"{launch.kernel} runs {_times(launch.count - launch.aside)} in the forward of an update, and never "
+                f"while the model is scored"
+            )
+            place = _kernel_place(case, launch.kernel, trained, None, trained, launch)
+            yield (
+                launch.kernel,
+                finding(KRN005, message, place=place, lane="trusted", evidence={"kernel": launch.kernel}),
+            )
 
 
 def _against_plan(case: Case, receipt: Receipt, planned: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Finding]]:

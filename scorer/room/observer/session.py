@@ -43,7 +43,7 @@ class Session:
         self.journal = journal
         self.program = program
         self.torch: Any = None
-        self.in_backward = False
+        self.in_backward = self.in_step = False
         self.busy = False  # our own tensor operations are running: the census does not count them
         self.updates_stepped = 0
         self._update = 0
@@ -123,6 +123,7 @@ class Session:
         """An optimizer is about to step."""
         if self.busy:
             return
+        self.in_step = True
         with self._working():
             if self._named is None:
                 self._find_model(optimizer)
@@ -131,6 +132,7 @@ class Session:
 
     def stepped(self, _optimizer: Any) -> None:
         """An optimizer has stepped: what came before belongs to this update, whatever closes it."""
+        self.in_step = False
         self._gather()
         if not self._has_stepped:
             self._has_stepped = True
@@ -166,8 +168,9 @@ class Session:
             place = None
             if code is not None and (file := self.program.relative(code.co_filename)) is not None:
                 place = {"file": file, "line": code.co_firstlineno}
-            row = launches[name] = {"kernel": name, "count": 0, "shapes": set(), "site": place}
+            row = launches[name] = {"kernel": name, "count": 0, "aside": 0, "shapes": set(), "site": place}
         row["count"] += 1
+        row["aside"] += self.in_backward or self.in_step
         row["shapes"].add(signature([*args, *kwargs.values()]))
         self._seconds += real_monotonic() - started
 
@@ -190,8 +193,9 @@ class Session:
     def _gather(self) -> None:
         """Count what happened after the last optimizer step into the update."""
         for name, row in self._launches_after_step.items():
-            known = self._launches.setdefault(name, {**row, "count": 0, "shapes": set()})
+            known = self._launches.setdefault(name, {**row, "count": 0, "aside": 0, "shapes": set()})
             known["count"] += row["count"]
+            known["aside"] += row["aside"]
             known["shapes"] |= row["shapes"]
         self._batches += self._batches_after_step
         self._launches_after_step, self._batches_after_step = {}, []
