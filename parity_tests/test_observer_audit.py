@@ -138,6 +138,20 @@ if step == 0:
         assert ("weights: pre-trained" if visible else "weights: FileNotFoundError") in seen.log_tail
 
 
+def test_the_split_that_scores_is_not_there_while_a_program_trains(tmp_path: Path) -> None:
+    data = tmp_path / "kit" / "data"
+    official = profile().evaluation.official.split
+    for split in ("train", official):
+        (data / split).mkdir(parents=True)
+        (data / split / "shard").write_text("tokens")
+    hook = f'if step == 0: print("seen:", *(os.listdir("{data}/" + split) for split in ("train", "{official}")))'
+    seen = run_artifact(tmp_path, program(hook))
+    if seen.protections["files"] is not None:
+        pytest.skip(seen.protections["files"])
+    assert "seen: ['shard'] []" in seen.log_tail
+    assert [found["code"] for found in seen.observed_findings] == ["RUN020"]
+
+
 def test_a_recipe_finds_what_its_author_keeps_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, root = tmp_path / "home", tmp_path / "recipe"
     for directory in (home, root):

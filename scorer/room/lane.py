@@ -189,7 +189,9 @@ def run_lane(
     visible = [OBSERVER, kit.directory, kit.cache_dir]
     if not isinstance(spec.source, Artifact):  # a recipe is run as its author runs it, who may keep data at home
         visible += [Path.home(), Path.cwd()]
-    with guard(), Room(limits=profile.room, visible=visible, without=spec.without) as room:
+    official, public = profile.evaluation.official.split, profile.evaluation.public.split
+    secret = [] if official == public else [kit.cache_dir / official]  # what scores is not on the training machine
+    with guard(), Room(limits=profile.room, visible=visible, secret=secret, without=spec.without) as room:
         return _Run(spec, profile, kit, keep, room).receipt(progress)
 
 
