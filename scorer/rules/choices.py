@@ -83,13 +83,16 @@ def _choices(source: Source) -> list[Choice]:
 def _blocks(source: Source) -> Iterator[ast.AST]:
     """Every node that holds statements or chooses between expressions."""
     for node in source.nodes:
-        chooses = isinstance(node, (ast.IfExp, ast.BoolOp, ast.Subscript, ast.Call, ast.For, ast.Match))
+        chooses = isinstance(
+            node, (ast.IfExp, ast.BoolOp, ast.Subscript, ast.Call, ast.For, ast.Match, ast.comprehension)
+        )
         if chooses or (
             isinstance(node, (ast.stmt, ast.mod, ast.ExceptHandler, ast.match_case)) and hasattr(node, "body")
         ):
             yield node
 
 
+CONDITIONAL_CALLS = {"torch.cond", "torch.ops.higher_order.cond", "functorch.experimental.control_flow.cond"}
 Branch = tuple[ast.AST, Sequence[ast.AST], Sequence[ast.AST]]
 
 
@@ -106,8 +109,13 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
             yield from _dispatch(source, table, node.func.value, node.args[0])
             for default in node.args[1:]:
                 yield node.args[0], [node.func.value], [default]
+        elif source.resolve(node.func) in CONDITIONAL_CALLS and len(node.args) >= 3:
+            yield node.args[0], [node.args[1]], [node.args[2]]
     elif isinstance(node, ast.For):
-        yield from _tried_in_turn(source, table, node)
+        tests = [n.test for n in source.walk_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
+        yield from _tried_in_turn(source, table, node.iter, tests)
+    elif isinstance(node, ast.comprehension):
+        yield from _tried_in_turn(source, table, node.iter, node.ifs)
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         if isinstance(block, list):
@@ -185,17 +193,15 @@ def _tables(source: Source, container: ast.AST) -> Iterator[list[ast.expr]]:
             yield literal.elts
 
 
-def _tried_in_turn(source: Source, table: Kernels, node: ast.For) -> Iterator[Branch]:
-    """`for run in (kernel, reference): if run.fits(x): return run(x)`."""
-    iterated: ast.AST = node.iter
+def _tried_in_turn(source: Source, table: Kernels, iterated: ast.AST, tests: Sequence[ast.expr]) -> Iterator[Branch]:
+    """`for run in (kernel, reference): if run.fits(x): return run(x)`, as a loop or inside of brackets."""
     if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) and not iterated.args:
         iterated = iterated.func.value  # table.values(), table.items()
-    for values in _tables(source, iterated):
+    for values in _tables(source, iterated) if tests else ():
         flat = [inner for v in values for inner in (v.elts if isinstance(v, (ast.Tuple, ast.List)) else [v])]
         carrying = [value for value in flat if table.carried(value)]
         others = [value for value in flat if not table.carried(value) and _names_code(source, value)]
-        tests = [n.test for n in source.walk_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
-        if carrying and others and tests:
+        if carrying and others:
             yield tests[0], carrying[:1], others[:1]
 
 
@@ -235,8 +241,11 @@ def _computes(source: Source, nodes: Sequence[ast.AST]) -> bool:
 
 
 def _names_code(source: Source, node: ast.AST) -> bool:
-    """Whether an expression is a function, by its name or written as a lambda."""
-    if isinstance(node, ast.Lambda) or scopes(source).function(node) is not None:
+    """Whether an expression is a function or a class, by its name or written as a lambda."""
+    table = scopes(source)
+    if isinstance(node, ast.Lambda) or table.function(node) is not None:
+        return True
+    if isinstance(node, ast.Name) and any(isinstance(b.node, ast.ClassDef) for b in table.of(node.id, node)):
         return True
     full = source.resolve(node)
     return (
