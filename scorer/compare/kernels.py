@@ -39,7 +39,7 @@ KRN005 = define(
     title="A kernel of the training's forward does not run when the model is scored",
     why="The model that is scored computes something in another way than the one that was trained: with other "
     "rounding, or with other code.",
-    remedy="Let load_for_eval build the very modules that training uses; a kernel of the loss alone may be missing.",
+    remedy="Let the scoring hook build the very modules that training uses; a kernel of the loss alone may be missing.",
     severity=Severity.ADVICE,
 )
 _INTEGERS = ("int32", "int64", "uint32")
