@@ -43,9 +43,10 @@ def test_a_miss_is_left_alone(path: Path) -> None:
     assert lines_with(path.parent.name, path) == []
 
 
+@pytest.mark.parametrize(("contest", "launch"), [("embedded", LAUNCH), ("trainium-frontier-phase1", "")])
 @pytest.mark.parametrize("path", sorted(CASES.glob("clean/*.py")), ids=lambda p: p.stem)
-def test_a_clean_submission_raises_nothing_at_all(path: Path) -> None:
-    assert review(Artifact.from_file(path, LAUNCH), load("embedded")) == []
+def test_a_clean_submission_raises_nothing_at_all(path: Path, contest: str, launch: str) -> None:
+    assert review(Artifact.from_file(path, launch), load(contest)) == []
 
 
 def test_every_rule_has_a_hit_and_a_miss() -> None:

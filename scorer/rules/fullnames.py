@@ -16,6 +16,7 @@ from scorer.rules.calls import Calls
 from scorer.rules.texts import HOLE, Texts
 from scorer.rules.tree import Function, Tree, Way
 
+FOREIGN_CLASS = "class"  # of some object, which nobody can tell: `type(x)`, `x.__class__`
 UNTOLD = "?"
 # Other names of the same thing: C twins of modules, and modules that others hold.
 _SAME = {
@@ -116,7 +117,7 @@ class Names:
             return ()
         owner = self._calls.class_of(node.value)
         if owner is None:
-            return ()
+            return (FOREIGN_CLASS,) if node.attr == "__class__" else ()
         values = [*self._tree.members.get((id(owner), node.attr), ())]
         for binding in self._tree.inner[id(owner)].bindings.get(node.attr, ()):
             if isinstance(binding.node, Function) and any(map(_is_property, binding.node.decorator_list)):
@@ -133,6 +134,8 @@ class Names:
                 name = arguments[0] if arguments else node.keywords[0].value
                 modules = self.texts.exact(name)
                 return [m.partition(".")[0] if full.endswith("__import__") else m for m in modules] if modules else ()
+            if full == "builtins.type" and len(arguments) == 1 and self._calls.class_of(arguments[0]) is None:
+                return (FOREIGN_CLASS,)
             if full == "builtins.vars" and arguments:
                 return [f"{base}.__dict__" for base in self.names(arguments[0])]
             if full in ("functools.partial", "functools.partialmethod") and arguments:
@@ -209,10 +212,11 @@ def _canonical(full: str) -> str:
     """The one name of a thing that has several."""
     parts = full.split(".")
     for place in range(len(parts) - 1, 0, -1):
-        if parts[place] in _HELD and not (place == 1 and parts[0] in _HAVE_THEIR_OWN):
+        own = place == 1 and (parts[0] in _HAVE_THEIR_OWN or parts[0] == parts[1])  # socket.socket
+        if parts[place] in _HELD and not own:
             parts = parts[place:]
             break
-    if parts[0] == "builtins" and len(parts) > 1 and parts[1] in ("__builtins__", "__dict__"):
+    if parts[0] == "builtins" and len(parts) > 1 and parts[1] == "__builtins__":
         parts = ["builtins", *parts[2:]]
     if parts[0] in _SAME:
         parts[0] = _SAME[parts[0]]

@@ -40,6 +40,7 @@ SETTERS = {
     "builtins.super.__setattr__",
 }
 OVERRIDES = (
+    *("torch.ops.*.py_impl", "torch.ops.*.py_kernels", "torch.nn.modules.module._global_*"),
     *(
         "torch.utils._python_dispatch.*",
         "torch.overrides.*",
@@ -155,6 +156,9 @@ def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Ite
             own = node.attr == "__dict__" and _is_own(source, node.value)
             changed = isinstance(node.ctx, (ast.Store, ast.Del)) and not own
             if changed or (node.attr == "__dict__" and not source.names(node) and _is_written(source, node)):
+                yield source.hit(source.parent(node) or node)
+        elif isinstance(node.ctx, (ast.Store, ast.Del)) and isinstance(node.value, ast.Call):
+            if source.resolve(node.value.func) == "builtins.type" and source.names(node):  # of a class not its own
                 yield source.hit(source.parent(node) or node)
     for call in source.every(ast.Call):
         full = source.resolve(call.func)

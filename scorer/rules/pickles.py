@@ -70,7 +70,8 @@ def _may_unpickle(source: Source, full: str, call: ast.Call, profile: Profile) -
             return not _is(keywords["weights_only"], True)
         return not _safe_by_default(profile)
     if full in NUMPY_LOADS:
-        return not _is(keywords.get("allow_pickle", ast.Constant(False)), False)
+        told = call.args[2] if len(call.args) > 2 else keywords.get("allow_pickle")
+        return told is not None and not _is(told, False)
     if full in YAML_LOADS:
         loader = keywords.get("Loader") or (call.args[1] if len(call.args) > 1 else None)
         return loader is None or source.resolve(loader) not in SAFE_YAML

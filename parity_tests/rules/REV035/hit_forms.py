@@ -46,3 +46,20 @@ class Patcher:
 
     def run(self):
         self.target.softmax = None  # expect
+
+
+tensor = torch.zeros(1)
+tensor.__class__.mul = None  # expect
+Kind = tensor.__class__
+Kind.sub = None  # expect
+setattr(type(tensor), "div", None)  # expect
+builtins.__dict__.update(print=None)  # expect
+functools.update_wrapper(time.time, print)  # expect
+(lambda m: setattr(m, "time", None))(time)  # expect
+
+
+def put(module, name, value):
+    setattr(module, name, value)  # expect
+
+
+put(time, "time", None)

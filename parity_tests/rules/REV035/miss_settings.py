@@ -22,3 +22,16 @@ model = torch.nn.Linear(1, 1)
 model.scale = 2.0
 model.weight.requires_grad = False
 setattr(model, "kind", "linear")
+
+
+class Counter:
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+        self.__class__.last = self
+        print(type(model).__name__, model.__class__.__name__)
+
+
+counter = Counter()
+type(counter).made = 0

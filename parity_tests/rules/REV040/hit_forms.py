@@ -33,3 +33,6 @@ o = torch.jit.load("x")  # expect
 
 class Own(pickle.Unpickler):  # expect
     pass
+
+
+p = np.load("x", None, True)  # expect

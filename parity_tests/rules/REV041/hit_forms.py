@@ -50,3 +50,10 @@ class Worker(mp.Process):  # expect
 
 class Struct(ctypes.Structure):  # expect
     pass
+
+
+socket.socket().connect(("host", 80))  # expect
+from socket import socket as plug
+
+plug()  # expect
+torch.distributed.TCPStore("host", 1)  # expect

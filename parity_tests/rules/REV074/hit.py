@@ -16,3 +16,5 @@ vars(model)["forward"] = print  # expect
 vars(model).update(forward=print)  # expect
 model.__dict__ |= {"forward": print}  # expect
 Fast.__bases__ = (torch.nn.Module,)  # expect
+type(model).forward = print  # expect
+type(model.weight).add = None  # expect

@@ -20,6 +20,7 @@ class Settings:
 
 
 config = Config(1)
+type(config).made = 1
 copied = dict(config.__dict__)
 depth = config.__dict__["depth"]
 values = {**vars(config)}

@@ -59,7 +59,7 @@ WEIGHT_DECAY = 0.01
 WARM_UP = 0.02  # shares of the budget
 COOL_DOWN = 0.4
 FINAL_RATE = 0.05
-RESERVE_SECONDS = 4.0  # for the last update and the save
+RESERVE_SECONDS = 5.0  # for the last update and the save
 STARTUP_MARGIN_SECONDS = 5.0
 LOG_EVERY = 10
 
