@@ -157,9 +157,8 @@ def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Ite
             changed = isinstance(node.ctx, (ast.Store, ast.Del)) and not own
             if changed or (node.attr == "__dict__" and not source.names(node) and _is_written(source, node)):
                 yield source.hit(source.parent(node) or node)
-        elif isinstance(node.ctx, (ast.Store, ast.Del)) and isinstance(node.value, ast.Call):
-            if source.resolve(node.value.func) == "builtins.type" and source.names(node):  # of a class not its own
-                yield source.hit(source.parent(node) or node)
+        elif _is_class_of_another(source, node.value) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            yield source.hit(source.parent(node) or node)
     for call in source.every(ast.Call):
         full = source.resolve(call.func)
         if full in SETTERS and call.args and not _is_own(source, call.args[0]):
@@ -169,6 +168,11 @@ def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Ite
             yield source.hit(call)
         elif full == "builtins.vars" and call.args and not source.names(call) and _is_written(source, call):
             yield source.hit(source.parent(call) or call)
+
+
+def _is_class_of_another(source: Source, node: ast.expr) -> bool:
+    """`type(x)` of an x that is no object of the file's own classes."""
+    return isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.type" and bool(source.names(node))
 
 
 def _is_written(source: Source, dictionary: ast.expr) -> bool:
