@@ -135,6 +135,24 @@ def test_a_thousand_notes_neither_stop_the_model_nor_fill_the_judge(workshop: Wo
     assert {note.kind for note in model.process.notes} == {"write"}
 
 
+def test_a_host_that_is_gone_is_told_at_once_and_leaves_no_descriptor(tmp_path: Path) -> None:
+    with Workshop(tmp_path) as workshop:
+        model = workshop.model(submission())
+        before = psutil.Process().num_fds()
+        below = psutil.Process().children(recursive=True)
+        for one in below:
+            if any("trusted/host" in word for word in command_line(one)):
+                one.kill()
+        with pytest.raises(ModelProcessError):
+            model.forward(random_rows(4))
+        for _ in range(3):
+            with pytest.raises(ModelProcessError, match="the model's host ended"):
+                workshop.process(submission())
+        assert psutil.Process().num_fds() <= before
+        began = time.monotonic()
+    assert time.monotonic() - began < 30
+
+
 def kill_one_soon(seed: int) -> None:
     """Kill a random process that runs below this one, a moment from now, as long as there is one."""
     choice = random.Random(seed)

@@ -115,6 +115,7 @@ class HostProcess:
         )
         theirs.close()
         self._models = 0
+        self._gone: str | None = None  # why it answers no more
 
     def __enter__(self) -> HostProcess:
         return self
@@ -133,6 +134,8 @@ class HostProcess:
 
     def order(self, operation: str, descriptors: Sequence[int] = (), **fields: Any) -> Json:
         """One order and its answer; no submission runs in the host, so the answer is believed."""
+        if self._gone is not None:  # not waited for a second time
+            raise ModelProcessError("died", self._gone)
         packet = json.dumps({"op": operation, **fields}).encode()
         try:
             socket.send_fds(self._orders, [packet], descriptors)
@@ -147,6 +150,7 @@ class HostProcess:
             self._process.wait(EXIT_SECONDS if answer is not None else 0.0)
         what = f"gave no answer within {self.seconds:g} s" if answer is None else "ended"
         message = f"the model's host {what}; its last words: {last_words(self._log)}"
+        self._gone = message
         if self._models == 0:
             raise HostError(message)
         raise ModelProcessError("timed out" if answer is None else "died", message)
@@ -227,6 +231,9 @@ class ModelProcess:
         try:
             descriptors = (theirs.fileno(), their_events, memory, self._output.fileno())
             self.pid: int = host.order("fork", descriptors, settings=settings)["pid"]
+        except BaseException:
+            self._release()
+            raise
         finally:
             theirs.close()
             os.close(their_events)
@@ -244,8 +251,11 @@ class ModelProcess:
             return
         with contextlib.suppress(ModelProcessError):  # a host that is gone took its forks with it
             self.host.order("kill", pid=self.pid)
-        self._channel.close()
         self.read_notes()
+        self._release()
+
+    def _release(self) -> None:
+        self._channel.close()
         os.close(self._events)
         self._events = -1
         self._output.close()
