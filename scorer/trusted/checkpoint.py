@@ -8,12 +8,12 @@ import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from scorer.contest import Files
 from scorer.findings import Finding, Severity, define
+from scorer.room.checkpoint import UNREADABLE, read
 from scorer.room.receipts import Checkpoint
 from scorer.trusted.sources import Source
 
@@ -102,7 +102,7 @@ def changed_weights(
     `parameters` are (name, shape, dtype), `state` their hashes. Only floating tensors of equal name and shape are
     compared: what a submission packs otherwise it may unpack.
     """
-    content: Any = torch.load(path, map_location="cpu", weights_only=True)
+    content = read(path)
     saved = content.get(files.state_part, content) if isinstance(content, dict) else {}
     changed = []
     for name, shape, dtype in parameters:
@@ -116,24 +116,26 @@ def changed_weights(
 
 def parts(path: Path) -> set[str]:
     """The checkpoint's keys."""
-    content: Any = torch.load(path, map_location="meta", weights_only=True)
+    content = read(path)
     return set(map(str, content)) if isinstance(content, dict) else set()
 
 
 def pickled_classes(path: Path) -> list[str]:
     """Classes that the file's pickle names beside torch's own, read from its opcodes; nothing is loaded."""
-    if not zipfile.is_zipfile(path):
-        return []
-    with zipfile.ZipFile(path) as archive:
-        pickles = [name for name in archive.namelist() if name.endswith("data.pkl")]
-        names: set[str] = set()
-        for name in pickles:
+    names: set[str] = set()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            stored = [entry for entry in archive.infolist() if entry.compress_type == zipfile.ZIP_STORED]
+            pickles = [archive.read(entry) for entry in stored if entry.filename.endswith("data.pkl")]
+        for content in pickles:
             strings: list[str] = []
-            for opcode, argument, _ in pickletools.genops(archive.read(name)):
+            for opcode, argument, _ in pickletools.genops(content):
                 if opcode.name == "GLOBAL":
                     names.add(str(argument))
                 elif opcode.name == "STACK_GLOBAL":
                     names.add(" ".join(strings[-2:]))
                 elif isinstance(argument, str):
                     strings.append(argument)
+    except UNREADABLE:
+        pass  # no archive, or no pickle from some byte on: what came before counts
     return sorted(name.replace(" ", ".") for name in names if not PLAIN_GLOBALS.fullmatch(name))

@@ -47,6 +47,14 @@ DID = {
     "environment": "sets the loader's variable",
 }
 
+CAUSES = {
+    "torch's default dtype": ("set_default_dtype",),
+    "torch's number of threads": ("set_num_threads",),
+    "the handler of": ("signal",),
+    "running threads": ("Thread", "Timer", "start_new_thread"),
+}
+"""How a change begins in words -> the calls that make it; the last that fits gives the line."""
+
 
 def surroundings(source: Source, changed: Sequence[str], during: str, line: int | None) -> list[Finding]:
     """A finding when the import or load_for_eval changed what is not the submission's."""
@@ -55,8 +63,9 @@ def surroundings(source: Source, changed: Sequence[str], during: str, line: int 
     message = f"{during} changes things outside the submission: {'; '.join(changed)}"
     replaced = (text.removesuffix(" was replaced").rpartition(".")[2] for text in changed if text.endswith("replaced"))
     line = next((at for name in replaced if (at := source.replacement(name)) is not None), line)
-    if any(text.startswith("running threads") for text in changed):
-        line = source.call("Thread") or source.call("Timer") or source.call("start_new_thread") or line
+    for beginning, calls in CAUSES.items():
+        if any(text.startswith(beginning) for text in changed):
+            line = next((at for name in calls if (at := source.call(name)) is not None), line)
     return [source.raise_at(PUR017, message, line, evidence={"changed": list(changed)})]
 
 

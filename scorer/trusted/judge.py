@@ -104,7 +104,7 @@ def score(
         except ModelProcessError as error:
             trial.findings.append(conduct.broken(trial.source, error, trial.doing))
             trial.stop(str(error))
-        except (StreamError, HostError) as error:
+        except (StreamError, HostError, checkpoint_file.CheckpointError) as error:
             trial.stop(str(error))
     return trial.receipt()
 
