@@ -76,3 +76,8 @@ def _of_kit(profile: Profile) -> Iterator[Contradiction]:
         if name not in known:
             expected = "one of kit.symbols or kit.optional_symbols"
             yield Contradiction(place, expected, name, "add it to one of them, or correct its spelling")
+    tokens: list[tuple[Place, int]] = [(("kit", "bos_token_id"), kit.bos_token_id)]
+    tokens += [(("kit", "special_token_ids", index), token) for index, token in enumerate(kit.special_token_ids)]
+    for place, token in tokens:
+        if token >= kit.vocab_size:
+            yield Contradiction(place, f"a token below kit.vocab_size, {kit.vocab_size}", token)
