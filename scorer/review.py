@@ -199,7 +199,9 @@ class Rule(BaseModel):
 def review(artifact: Artifact, profile: Profile) -> list[Finding]:
     """Every finding of every rule that the profile has not switched off, by file, then by line, then by code."""
     limit = sys.getrecursionlimit()
+    digits = sys.get_int_max_str_digits()
     sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
+    sys.set_int_max_str_digits(0)  # a file may hold numbers that Python would not print
     try:
         return [found for file in (artifact, *artifact.others) for found in _review(file, profile)]
     except RecursionError:
@@ -207,6 +209,7 @@ def review(artifact: Artifact, profile: Profile) -> list[Finding]:
         return [finding(SYNTAX, message, place=artifact.place(1), artifact_line=1)]
     finally:
         sys.setrecursionlimit(limit)
+        sys.set_int_max_str_digits(digits)
 
 
 def _review(artifact: Artifact, profile: Profile) -> list[Finding]:

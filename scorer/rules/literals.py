@@ -110,7 +110,8 @@ def _is_magic(node: ast.Constant) -> bool:
         return False
     if isinstance(value, int) and (value & (value - 1) == 0 or value & (value + 1) == 0 or value % 100 == 0):
         return False
-    digits = f"{abs(value):.15g}".partition("e")[0].replace(".", "").strip("0")
+    written = str(abs(value)) if isinstance(value, int) else f"{abs(value):.15g}"  # an int may be too large for .15g
+    digits = written.partition("e")[0].replace(".", "").strip("0")
     return len(digits) >= DIGITS
 
 
