@@ -152,6 +152,24 @@ def test_what_runs_beside_the_model_is_found_and_the_score_stands(
     assert ours == [one.val_bpb for one in clean.evaluations if one.name.startswith("trusted")]
 
 
+@pytest.mark.parametrize(
+    ("load", "cause"),
+    [
+        ("import threading, time\nthreading.Thread(target=time.sleep, args=[30], daemon=True).start()", "Thread("),
+        ("import signal\nsignal.signal(signal.SIGUSR1, lambda *_: None)", "signal.signal("),
+    ],
+)
+def test_what_goes_on_beside_the_model_leaves_no_score(tmp_path: Path, kit: KitPaths, load: str, cause: str) -> None:
+    text = submission(load=load)
+    receipt = judged(tmp_path, kit, text)
+    found = found_in(receipt)
+    assert list(found) == ["PUR031"]
+    assert found["PUR031"].artifact_line == line_of(text, cause)
+    assert receipt.evaluations == []
+    assert receipt.problem is not None
+    assert receipt.problem.startswith("no score: PUR031")
+
+
 def test_a_score_left_at_exit_is_found_by_the_room_even_if_no_hook_heard_it(tmp_path: Path, kit: KitPaths) -> None:
     text = submission(import_="import atexit", load="atexit.register(torch.save, {'val_bpb': 0.5}, 'score.pt')")
     found = found_in(judged(tmp_path, kit, text))
@@ -199,6 +217,9 @@ class Settings:
     width = 8
 
 
+EMPTY = {"model_state": {}, "model_config": {}, "meta": dict.fromkeys(FILES.meta_keys, 1)}
+
+
 def test_checkpoints_that_nobody_else_can_read_are_named(tmp_path: Path, kit: KitPaths) -> None:
     text = submission(load="content = content").replace("weights_only=True", "weights_only=False")
     receipt = judged(tmp_path, kit, text, content={**trained(), "config": Settings()})
@@ -211,8 +232,8 @@ def test_checkpoints_that_nobody_else_can_read_are_named(tmp_path: Path, kit: Ki
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        ({"model_state": {"_orig_mod.embed.weight": torch.zeros(1)}, "model_config": {}, "meta": {}}, "CKP003"),
-        ({"model_state": {"module.embed.weight": torch.zeros(1)}, "model_config": {}, "meta": {}}, "CKP003"),
+        ({**EMPTY, "model_state": {"_orig_mod.embed.weight": torch.zeros(1)}}, "CKP003"),
+        ({**EMPTY, "model_state": {"module.embed.weight": torch.zeros(1)}}, "CKP003"),
         ({"model_state": {"embed.weight": torch.zeros(1)}}, "CKP004"),
         ({"model_state": {}}, "CKP001"),
         ([1, 2], "CKP001"),

@@ -26,14 +26,21 @@ PUR016 = define(
 PUR017 = define(
     "PUR017",
     title="Importing or loading the submission changes things outside of it",
-    why="A scorer in the same process relies on what was replaced or left running; its number is no longer its own.",
-    remedy="Patch nothing, and leave defaults, threads, signal handlers and the working directory as they were.",
+    why="A scorer in the same process relies on what was replaced; its number is no longer its own.",
+    remedy="Patch nothing, and leave defaults and the working directory as they were.",
 )
 PUR018 = define(
     "PUR018",
     title="The model process did not see the scoring through",
     why="A process that ends, hangs or overruns the time limit gives no score.",
     remedy="Load the checkpoint in a fresh process and run a few batches; the message holds its last words.",
+)
+PUR031 = define(
+    "PUR031",
+    title="Something of the submission goes on beside its model, or stands between the model and the judge",
+    why="A thread, a signal handler, a process left running or a host that was rewired can change weights and logits "
+    "at any time, so that what was tested need not be what is scored.",
+    remedy="Leave no thread, handler or process behind when the hook returns, and touch no object of the scorer's.",
 )
 
 
@@ -55,18 +62,31 @@ CAUSES = {
 }
 """How a change begins in words -> the calls that make it; the last that fits gives the line."""
 
+LASTING = ("running threads", "the handler of", "scorer_host.")
+"""How a change begins in words that can act at any time later, while nobody calls it."""
+
 
 def surroundings(source: Source, changed: Sequence[str], during: str, line: int | None) -> list[Finding]:
-    """A finding when the import or load_for_eval changed what is not the submission's."""
-    if not changed:
-        return []
-    message = f"{during} changes things outside the submission: {'; '.join(changed)}"
+    """Findings when the import or the hook changed what is not the submission's; what goes on has one of its own."""
+    lasting = [text for text in changed if text.startswith(LASTING)]
+    rest = [text for text in changed if not text.startswith(LASTING)]
+    findings = []
+    for code, texts in ((PUR031, lasting), (PUR017, rest)):
+        if texts:
+            message = f"{during} changes things outside the submission: {'; '.join(texts)}"
+            at = _cause(source, texts, line)
+            findings.append(source.raise_at(code, message, at, evidence={"changed": texts}))
+    return findings
+
+
+def _cause(source: Source, changed: Sequence[str], line: int | None) -> int | None:
+    """The line that made a change, as far as the source says; else `line`."""
     replaced = (text.removesuffix(" was replaced").rpartition(".")[2] for text in changed if text.endswith("replaced"))
     line = next((at for name in replaced if (at := source.replacement(name)) is not None), line)
     for beginning, calls in CAUSES.items():
         if any(text.startswith(beginning) for text in changed):
             line = next((at for name in calls if (at := source.call(name)) is not None), line)
-    return [source.raise_at(PUR017, message, line, evidence={"changed": list(changed)})]
+    return line
 
 
 def notes(source: Source, heard: Sequence[Note], room: Path) -> list[Finding]:
@@ -97,7 +117,7 @@ def left(source: Source, files: Sequence[str], processes: Sequence[str], known: 
         findings.append(source.raise_at(PUR015, message, line, evidence={"files": new[:20]}))
     if processes:
         message = f"the model process left {len(processes)} processes running"
-        findings.append(source.raise_at(PUR015, message, line, evidence={"processes": list(processes)[:20]}))
+        findings.append(source.raise_at(PUR031, message, line, evidence={"processes": list(processes)[:20]}))
     return findings
 
 

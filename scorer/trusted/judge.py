@@ -64,7 +64,7 @@ MEMORY_SHARE = 0.75  # of what is free when a room starts: the judge needs the r
 
 NO_NUMBER = {
     PUR007, "PUR010", "PUR011", "PUR012", "PUR013", "PUR014", "PUR019", "PUR020", "PUR022", "PUR023", "PUR025",
-    "PUR026", "PUR027", "PUR028", "PUR029",
+    "PUR026", "PUR027", "PUR028", "PUR029", conduct.PUR031,
 }  # fmt: skip
 """Codes that say that the logits come from something else than tokens before them and weights, or may do so."""
 

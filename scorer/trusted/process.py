@@ -39,7 +39,7 @@ from scorer.trusted.replies import LONGEST_REPLY, Reply
 
 HOST = Path(__file__).with_name("host")
 SLOTS = 2
-EXIT_SECONDS = 20.0  # for a model process to end after the last command, its exit handlers included
+EXIT_SECONDS = 60.0  # for a model process to end after the last command, its exit handlers included, on a busy machine
 LOOK_SECONDS = 0.5  # while a reply is waited for, log and memory are looked at this often
 LONGEST_LOG = 64 * 2**20
 MOST_NOTES = 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import json
 import math
@@ -95,9 +96,14 @@ def now() -> dict[str, str]:
         "torch's deterministic mode": str(torch.are_deterministic_algorithms_enabled()),
         "the working directory": str(Path.cwd()),
         "running threads": ", ".join(sorted(thread.name for thread in threading.enumerate())),
+        # started by _thread itself, which enumerate leaves out
+        "running threads without a name": str(
+            _thread._count() - len(threading.enumerate())
+        ),
     }
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM, signal.SIGCHLD, signal.SIGSEGV, signal.SIGUSR1):
-        values[f"the handler of {number.name}"] = getattr(signal.getsignal(number), "__name__", "default")
+    for number in signal.valid_signals():
+        name = getattr(number, "name", f"signal {number}")
+        values[f"the handler of {name}"] = getattr(signal.getsignal(number), "__name__", "default")
     return values
 
 
