@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from scorer import contest
@@ -221,8 +223,13 @@ def plan(nproc: int = 1) -> LaunchPlan:
     )
 
 
-def run_artifact(directory: Path, source: str, *, nproc: int = 1, **fields: Any) -> Receipt:
-    """Run `source` as a whole lane; `fields` override those of the LaneSpec, `profile` the profile."""
+def run_artifact(
+    directory: Path, source: str, *, nproc: int = 1, data: Mapping[str, str] = MappingProxyType({}), **fields: Any
+) -> Receipt:
+    """Run `source` as a whole lane; `fields` override those of the LaneSpec, `profile` the profile.
+
+    `data` are files of the kit's data, as path -> text.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     train_py = directory / "train.py"
     train_py.write_text(source)
@@ -239,4 +246,8 @@ def run_artifact(directory: Path, source: str, *, nproc: int = 1, **fields: Any)
             **fields,
         }
     )
-    return run_lane(spec, chosen, small_kit(directory / "kit"), directory / "keep", progress)
+    kit = small_kit(directory / "kit")
+    for path, text in data.items():
+        (kit.cache_dir / path).parent.mkdir(parents=True, exist_ok=True)
+        (kit.cache_dir / path).write_text(text, "utf-8")
+    return run_lane(spec, chosen, kit, directory / "keep", progress)

@@ -155,6 +155,11 @@ class HostProcess:
             raise HostError(message)
         raise ModelProcessError("timed out" if answer is None else "died", message)
 
+    @property
+    def gone(self) -> bool:
+        """Whether it was seen to answer no more."""
+        return self._gone is not None
+
     def memory(self) -> int:
         """Bytes that all processes of the room hold now, what they share counted for each."""
         total = 0
@@ -306,6 +311,7 @@ class ModelProcess:
                 raise self._died()
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
+        self._bound_log()
         return line
 
     def _look(self, deadline: float, reading: list[socket.socket], writing: list[socket.socket]) -> None:
@@ -322,10 +328,13 @@ class ModelProcess:
                 return
             self._bound()
 
-    def _bound(self) -> None:
+    def _bound_log(self) -> None:
         size = os.fstat(self._output.fileno()).st_size
         if size > LONGEST_LOG:
             raise ModelProcessError("log", f"the model process printed {size} bytes, allowed are {LONGEST_LOG}")
+
+    def _bound(self) -> None:
+        self._bound_log()
         limit = self.host.memory_limit
         if limit is not None and (held := self.host.memory()) > limit:
             raise ModelProcessError("memory", f"the model process and its children hold {held} bytes, allowed {limit}")

@@ -97,9 +97,7 @@ def now() -> dict[str, str]:
         "the working directory": str(Path.cwd()),
         "running threads": ", ".join(sorted(thread.name for thread in threading.enumerate())),
         # started by _thread itself, which enumerate leaves out
-        "running threads without a name": str(
-            _thread._count() - len(threading.enumerate())
-        ),
+        "running threads without a name": str(_thread._count() - len(threading.enumerate())),
     }
     for number in signal.valid_signals():
         name = getattr(number, "name", f"signal {number}")

@@ -186,6 +186,8 @@ def _problem(process: ModelProcess, bench: Bench, rows: torch.Tensor, expected: 
     try:
         replies = [process.receive() for _ in range(3)]
     except ModelProcessError as error:
+        if error.kind in ("log", "memory") or process.host.gone:
+            raise  # too much is no dependence: the same would end the plain process
         return str(error)
     for what, reply in zip(("the import", process.submitted.hook, "forward"), replies, strict=True):
         if isinstance(reply, Failed):
