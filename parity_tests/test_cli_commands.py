@@ -79,6 +79,13 @@ def test_bad_input_is_one_message_with_place_and_remedy_and_exit_code_2(
         (("rehearse", train_py, "--launch", LAUNCH, "-o", tmp_path), ("no result of this command", "-o")),
         (("compare", train_py, train_py), ("--launch is missing",)),
         (("compare", broken, receipt), ("broken.json", "not a receipt", "run the lane again")),
+        (("compare", receipt, train_py, "--launch", LAUNCH), ("one is a receipt", "the same kind")),
+        (("score", train_py, "--checkpoint", receipt, "-o", tmp_path), (str(tmp_path), "Is a directory")),
+        (
+            ("score", train_py, "--checkpoint", receipt, "-o", "/proc/none/x.json"),
+            ("/proc/none/x.json", "check the path"),
+        ),
+        (("rehearse", train_py, "--launch", LAUNCH, "-o", "/proc/none"), ("/proc/none: cannot be made", "with -o")),
         (("compare", receipt, receipt, "--launch", LAUNCH), ("--launch", "leave it out")),
         ((*local, "--local", "python train.py"), ("torchrun",)),
         ((*local, "--local", LAUNCH, "--local-root", tmp_path / "none"), ("none", "no such directory")),
@@ -86,7 +93,7 @@ def test_bad_input_is_one_message_with_place_and_remedy_and_exit_code_2(
         ((*local, "--local", LAUNCH, "--kit-sha256", "00"), ("--kit-sha256", "--kit DIR")),
         ((*local, "--local", LAUNCH, "--kit", tmp_path, "--kit-sha256", "00"), ("prepare.py", "point --kit at")),
         ((*local, "--local", LAUNCH, "--kit", tmp_path / "no", "--kit-sha256", "00"), ("no such directory", "--kit")),
-        ((*local[:2], "-o", train_py / "x", "--local", LAUNCH), ("train.py", "check the path")),
+        ((*local[:2], "-o", train_py / "x", "--local", LAUNCH), ("train.py/x: cannot be made", "with -o")),
     ]
     for arguments, expected in cases:
         result = scorer(*arguments)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.files import write_atomic
+from scorer.files import ensure_writable, write_atomic
 
 
 def test_a_write_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
@@ -31,3 +31,11 @@ def test_a_full_disk_keeps_the_old_file_and_is_told_with_its_path(
         write_atomic(path, "new")
     assert path.read_text("utf-8") == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["receipt.json"]
+
+
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    ensure_writable(tmp_path / "deep" / "receipt.json")
+    assert not list(tmp_path.iterdir())
+    for path in (tmp_path, Path("/proc/none/receipt.json")):
+        with pytest.raises(OSError, match=f"'{path}'"):
+            ensure_writable(path)

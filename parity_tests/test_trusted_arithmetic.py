@@ -145,12 +145,24 @@ def test_tolerances_let_rounding_pass_and_nothing_more(dtype: str) -> None:
     assert not compare(logits, logits + noise, Change.SHAPE, rounding).exceeded
     assert compare(logits, logits + noise, Change.NOTHING, rounding).exceeded
     one = torch.zeros_like(logits)
-    one[1, 2, 3] = 2 * rounding * float(logits.abs().max())
+    one[1, 2, 3] = 2 * rounding * float(logits.log_softmax(-1).abs().max())
     found = compare(logits, logits + one, Change.CONTENT, rounding)
     assert found.exceeded
     assert found.position == (1, 2, 3)
     assert compare(logits, logits * (1 + 2 * rounding), Change.SHAPE, rounding).exceeded  # small, but everywhere
     assert not compare(logits, logits + one, Change.SHAPE, rounding).exceeded
+
+
+@pytest.mark.parametrize("change", [Change.CONTENT, Change.SHAPE, Change.GRADIENTS])
+def test_a_masked_token_and_a_shift_of_all_logits_loosen_nothing(change: Change) -> None:
+    logits = 5 * torch.randn(4, 8, 32, generator=torch.Generator().manual_seed(2))
+    other = logits.clone()
+    other[0, 0, 0] += 1
+    masked, other_masked = logits.clone(), other.clone()
+    masked[..., 31] = other_masked[..., 31] = -1e7
+    for expected, found in ((logits, other), (masked, other_masked), (logits + 1e4, other + 1e4)):
+        assert compare(expected, found, change, unit(["float32"])).exceeded
+    assert not compare(masked, masked, change, unit(["float32"])).exceeded
 
 
 def test_the_coarsest_dtype_counts() -> None:

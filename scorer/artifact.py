@@ -138,7 +138,9 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read ({error.strerror}); build the artifact again") from error
+        raise ArtifactError(
+            f"{path}: cannot be read ({error.strerror}); correct the name, or build the artifact again"
+        ) from error
     except UnicodeDecodeError as error:
         raise ArtifactError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
@@ -15,10 +16,11 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     Raises OSError that names `path`: a full disk names no file by itself.
     """
     data = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    temporary = path
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -28,11 +30,24 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         temporary.chmod(0o666 & ~umask)  # mkstemp makes 0600
         temporary.replace(path)
     except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        if temporary is not path:
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
         if isinstance(error, OSError):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def ensure_writable(path: Path) -> None:
+    """Raise, before long work and not after it, the OSError of a `path` at which `write_atomic` could write nothing."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    nearest = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def sha256_file(path: Path) -> str:

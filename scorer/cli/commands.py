@@ -18,13 +18,15 @@ from rich.console import Console
 from scorer import report
 from scorer.artifact import Artifact
 from scorer.cli import runs
-from scorer.cli.errors import BAD_INPUT, FAIL, PASS, VERDICTS, InputError, command
+from scorer.cli.errors import FAIL, INCONCLUSIVE, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
 from scorer.cli.reviewing import Contest, Files, check, checked_profile, read_submission, rules
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
+from scorer.compare.verdict import undecided, weighed
 from scorer.contest import Profile, load, names
+from scorer.files import ensure_writable
 from scorer.findings import CODES, Finding, Severity
 from scorer.report.json_report import Verdict
 from scorer.report.profile_table import print_profile
@@ -159,19 +161,14 @@ def score(
     profile = checked_profile(contest)
     submission = read_submission(train_py, "", profile, file)
     _file(checkpoint, f"the checkpoint that the submission saved, such as {profile.files.checkpoint}")
+    if out is not None:
+        ensure_writable(out)
     with guard(), Progress(Console(stderr=True)) as progress:
         bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
         receipt = runs.score_checkpoint(bench, submission, checkpoint, None)
     if out is not None:
         receipt_files.write(receipt, out)
-    findings = [Finding.model_validate(found) for found in receipt.observed_findings]
-    console = _console()
-    print_evaluations(receipt, console)
-    print_purity(receipt, console)
-    print_findings(findings, console)
-    if receipt.checkpoint is not None and not receipt.checkpoint.readable:
-        return BAD_INPUT
-    return _decided(receipt, findings)
+    return _show_lane(receipt, profile)
 
 
 @app.command()
@@ -202,7 +199,9 @@ def compare(
     """
     profile = checked_profile(contest)
     console = _console()
-    if first.suffix == second.suffix == ".json":
+    if (first.suffix == ".json") != (second.suffix == ".json"):
+        raise InputError(f"{first}, {second}: one is a receipt and the other a submission; name two of the same kind")
+    if first.suffix == ".json":
         left, right = receipt_files.read(first), receipt_files.read(second)
         if launch is not None:
             raise InputError("--launch: receipts are not run again; leave it out, or name two train.py files")
@@ -312,7 +311,7 @@ def lane_local(
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
         receipt = _run_alone(bench, spec, directory)
-    return _show_lane(receipt, out)
+    return _show_lane(receipt, profile, out / "receipt.json")
 
 
 @lane_app.command("artifact")
@@ -337,7 +336,7 @@ def lane_artifact(
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, plan, "cold" if cold else "warm")
         receipt = _run_alone(bench, spec, directory)
-    return _show_lane(receipt, out)
+    return _show_lane(receipt, profile, out / "receipt.json")
 
 
 @lane_app.command("trusted")
@@ -367,7 +366,7 @@ def lane_trusted(
         receipt = runs.score_checkpoint(bench, submission, checkpoint, local)
         receipt_files.write(receipt, directory.staging / "receipt.json")
         directory.commit()
-    return _show_lane(receipt, out)
+    return _show_lane(receipt, profile, out / "receipt.json")
 
 
 def _console() -> Console:
@@ -384,8 +383,9 @@ def _bench(
     with guard(), contextlib.ExitStack() as stack:
         if out is None:
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-parity-"))) / "out"
-        directory = stack.enter_context(OutputDirectory(out))
+        directory = OutputDirectory(out)
         paths = _kit(profile, kit, kit_sha256)
+        stack.enter_context(directory)
         progress = stack.enter_context(Progress(console))
         yield Bench(profile, paths, directory.staging / "lanes", progress), directory
 
@@ -436,24 +436,21 @@ def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Rece
     return receipt
 
 
-def _show_lane(receipt: Receipt, out: Path) -> int:
+def _show_lane(receipt: Receipt, profile: Profile, path: Path | None = None) -> int:
+    """Print what one lane found, and where its receipt is; the exit code that the profile makes of it."""
     console = _console()
-    findings = [Finding.model_validate(found) for found in receipt.observed_findings]
+    findings = weighed([Finding.model_validate(found) for found in receipt.observed_findings], profile)
     print_evaluations(receipt, console)
     print_purity(receipt, console)
     print_findings(findings, console)
     if receipt.problem:
         console.print(receipt.problem, markup=False, highlight=False, style="red")
-    console.print(f"{out / 'receipt.json'}", markup=False, highlight=False, soft_wrap=True)
-    return _decided(receipt, findings)
-
-
-def _decided(receipt: Receipt, findings: list[Finding]) -> int:
-    return PASS if receipt.outcome is Outcome.COMPLETE and not _hard(findings) else FAIL
-
-
-def _hard(findings: list[Finding]) -> bool:
-    return any(found.severity is Severity.HARD for found in findings)
+    if path is not None:
+        console.print(f"{path}", markup=False, highlight=False, soft_wrap=True)
+    hard = any(found.severity is Severity.HARD and not undecided(found) for found in findings)
+    if hard or receipt.outcome is not Outcome.COMPLETE:
+        return FAIL
+    return INCONCLUSIVE if any(map(undecided, findings)) else PASS
 
 
 def _say_where(out: Path) -> None:

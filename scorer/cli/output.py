@@ -21,7 +21,7 @@ class OutputDirectory:
     """Collects a run's files in `staging` and puts them in place of `target` at once by `commit()`.
 
     Leaving the `with` block without a commit, by whatever way, leaves `target` as it was. Raises OutputError for a
-    target that holds files of somebody else's.
+    target that holds files of somebody else's, and for one that cannot be made.
     """
 
     def __init__(self, target: Path) -> None:
@@ -38,8 +38,13 @@ class OutputDirectory:
         self.staging = self.target
 
     def __enter__(self) -> Self:
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self.staging = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", dir=self.target.parent))
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            self.staging = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", dir=self.target.parent))
+        except OSError as error:
+            raise OutputError(
+                f"{self.target}: cannot be made ({error.strerror}); name another place with -o"
+            ) from error
         umask = os.umask(0)
         os.umask(umask)
         self.staging.chmod(0o777 & ~umask)  # mkdtemp makes 0700

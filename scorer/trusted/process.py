@@ -435,10 +435,10 @@ def sealed_memory(size: int) -> int:
     return handle
 
 
-def last_words(log: IO[bytes]) -> str:
-    """The last line that a process printed."""
+def last_words(log: IO[bytes], longest: int = 300) -> str:
+    """The last line that a process printed, at most `longest` (up to 4,000) characters of it."""
     log.flush()
     with Path(log.name).open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 4096))
         lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:300] if lines else "none"
+    return lines[-1][:longest] if lines else "none"

@@ -13,6 +13,7 @@ from scorer.contest import EvaluationSettings, KitRules
 from scorer.room.cleanroom import Room, RoomProcess
 from scorer.room.kit import KitPaths
 from scorer.room.receipts import Evaluation
+from scorer.trusted.process import last_words
 from scorer.trusted.settings import EVAL_PUBLIC
 
 
@@ -52,8 +53,8 @@ class Public:
             raise PublicError(f"{self._told} was still running after {seconds:g} s") from None
         took = time.monotonic() - self._began
         if code != 0:
-            raise PublicError(f"{self._told} ended with exit code {code}: {_last_line(self._errors)}")
-        text = _last_line(self._output)
+            raise PublicError(f"{self._told} ended with exit code {code}: {last_words(self._errors)}")
+        text = last_words(self._output, 4000)
         try:
             printed: Any = json.loads(text)
             total_nats, val_bpb = float(printed["total_nats"]), float(printed["val_bpb"])
@@ -78,8 +79,3 @@ class Public:
         """Close the output files; the room ends the process."""
         self._output.close()
         self._errors.close()
-
-
-def _last_line(file: IO[bytes]) -> str:
-    lines = Path(file.name).read_text("utf-8", "replace").strip().splitlines()
-    return lines[-1][:500] if lines else ""

@@ -1,8 +1,8 @@
 """How far two logits that should be equal may be apart, from the dtype that the model computes in.
 
     same input, same shape      nothing: the bits must be equal
-    other content, same shape   unit x largest |logit|: the same instructions ran over the compared rows
-    another shape               root mean square unit x that of the logits, largest 16 unit x largest |logit|:
+    other content, same shape   unit x largest |log p|: the same instructions ran over the compared rows
+    another shape               root mean square unit x that of all log p, largest 16 unit x largest |log p|:
                                 a matrix product may be cut into other blocks and add up in another order
     gradients enabled           as for another shape: torch may choose another kernel for the same operation
 
@@ -20,6 +20,7 @@ import torch
 
 UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-17}
 LARGEST_FACTOR = 16
+LEAST = -64.0  # e^-64 adds nothing to a probability in fp32
 
 
 class Change(Enum):
@@ -50,8 +51,18 @@ class Difference:
         return f"largest change {self.largest:.3g}, allowed {self.allowed:.3g}"
 
 
+def scored(logits: torch.Tensor) -> torch.Tensor:
+    """What a score depends on: logarithms of probabilities, those below LEAST alike.
+
+    Logits that are all moved, and tokens that are masked, leave them as they are: neither loosens what is allowed.
+    """
+    return torch.log_softmax(logits, -1).clamp(min=LEAST)
+
+
 def compare(expected: torch.Tensor, found: torch.Tensor, change: Change, rounding: float) -> Difference:
-    """Compare two equally shaped, finite fp32 tensors of logits."""
+    """Compare two equally shaped, finite fp32 tensors of logits [..., V]: bit by bit, or by what a score depends on."""
+    if change is not Change.NOTHING:
+        expected, found = scored(expected), scored(found)
     apart = (expected - found).abs()
     index = int(apart.argmax())
     position = tuple(int(i) for i in torch.unravel_index(torch.tensor(index), apart.shape))

@@ -37,7 +37,8 @@ def tensors(bench: Bench, wanted: dict[str, str]) -> None:
     if device not in wanted:
         bench.record.not_run(PLACE, "dtype", f"the contest names no dtype for {device}")
         return
-    coarser = sorted(name for name in model.dtypes if UNITS.get(name, 1.0) > UNITS[wanted[device]])
+    finer = {"float64": 0.0}  # whatever else is not listed is coarser
+    coarser = sorted(name for name in model.dtypes if {**UNITS, **finer}.get(name, 1.0) > UNITS[wanted[device]])
     if coarser:
         message = f"the model computes in {', '.join(coarser)} on {device}, the contest in {wanted[device]}"
         bench.failed(PLACE, "dtype", message, None, None)
