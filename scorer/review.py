@@ -326,8 +326,8 @@ def _needs_a_name(match: Any) -> bool:
 def _refused(node: SgNode, source: Source, profile: Profile) -> bool:
     """The string stands only in the condition of an `if` that does nothing but raise when a value equals it."""
     start = node.range().start
-    for candidate in source.nodes:
-        if not (isinstance(candidate, ast.If) and len(candidate.body) == 1):
+    for candidate in source.every(ast.If):
+        if len(candidate.body) != 1:
             continue
         test = candidate.test
         if not (isinstance(candidate.body[0], ast.Raise) and isinstance(test, ast.Compare) and len(test.ops) == 1):

@@ -78,14 +78,13 @@ def _looks_latin(name: str) -> bool:
 def _in_pieces(source: Source) -> Iterator[Hit]:
     """Lists and sums of many strings that are unreadable together, though each of them is short."""
     done: set[int] = set()
-    for node in source.nodes:
-        if not isinstance(node, (ast.List, ast.Tuple, ast.BinOp)) or id(node) in done:
+    for node in source.every(ast.List, ast.Tuple, ast.BinOp):
+        if id(node) in done:
             continue
-        inner = source.walk(node)
-        pieces = [n.value for n in inner if isinstance(n, ast.Constant) and isinstance(n.value, (str, bytes))]
+        pieces = [n.value for n in source.inside(node, ast.Constant) if isinstance(n.value, (str, bytes))]
         if len(pieces) < 4 or any(len(piece) >= SHORTEST for piece in pieces):
             continue
-        done.update(map(id, inner))
+        done.update(map(id, source.walk(node)))
         texts = [piece if isinstance(piece, str) else piece.decode("latin-1") for piece in pieces]
         if sum(map(len, texts)) / len(texts) >= 32 and not _readable("".join(texts)):
             yield _hit(source, node, f"{sum(map(len, texts)):,}")

@@ -71,11 +71,12 @@ class Calls:
             return [], False
         if self._names is None:
             self._names = {}
-            for node in self._tree.nodes:
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._names.setdefault(node.id, []).append(node)
-                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    self._attributes.setdefault(node.attr, []).append(node)
+            for name_node in self._tree.every(ast.Name):
+                if isinstance(name_node.ctx, ast.Load):
+                    self._names.setdefault(name_node.id, []).append(name_node)
+            for attribute in self._tree.every(ast.Attribute):
+                if isinstance(attribute.ctx, ast.Load):
+                    self._attributes.setdefault(attribute.attr, []).append(attribute)
         scope = self._tree.scope(function)
         mentions: list[ast.expr] = []
         for mention in self._names.get(name, ()):
@@ -104,8 +105,7 @@ class Calls:
         """The expressions that a function of the file gives back."""
         if isinstance(function, ast.Lambda):
             return [function.body]
-        inside = self._tree.walk(function)
-        return [node.value for node in inside if isinstance(node, ast.Return) and node.value is not None]
+        return [node.value for node in self._tree.inside(function, ast.Return) if node.value is not None]
 
     def class_of(self, node: ast.expr) -> ast.ClassDef | None:
         """The file's own class that an expression is or is an object of: `Own`, `Own()`, `self`, `x` of `x = Own()`."""

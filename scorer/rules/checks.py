@@ -107,8 +107,7 @@ def _kind(source: Source, function: Function | ast.Lambda) -> str:
     """How a function is defined, where that makes a difference to who calls it."""
     if isinstance(function, ast.AsyncFunctionDef):
         return "async def"
-    own = [n for n in source.walk(function) if isinstance(n, (ast.Yield, ast.YieldFrom))]
-    if any(source.scopes.scope(n).node is function for n in own):
+    if any(source.scopes.scope(n).node is function for n in source.inside(function, ast.Yield, ast.YieldFrom)):
         return "the generator"
     return "def"
 
@@ -144,7 +143,7 @@ def imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hi
         *profile.machine.packages,
         *artifact.modules,
     }
-    for node in source.nodes:
+    for node in source.every(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.ImportFrom) and node.level:
             yield Hit(
                 node.lineno,
@@ -172,13 +171,11 @@ def launch_flags(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     """Every flag of the launch string must be read by the file."""
     words = artifact.launch_command.split()
     script = words.index(profile.launch.script) if profile.launch.script in words else len(words)
-    strings = {node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    strings = {node.value for node in source.every(ast.Constant) if isinstance(node.value, str)}
     reads = any(
         full == "argparse" or full.startswith(("argparse.", "sys.argv", "click", "typer")) for full in source.imported
     )
-    reads = reads or any(
-        isinstance(node, ast.Attribute) and source.resolve(node) == "sys.argv" for node in source.nodes
-    )
+    reads = reads or any(source.resolve(node) == "sys.argv" for node in source.every(ast.Attribute))
     for word in words[script + 1 :]:
         name = word.partition("=")[0]
         if not reads or (name.startswith("-") and name not in strings):
@@ -204,9 +201,9 @@ def docstring(source: Source, artifact: Artifact, profile: Profile) -> Iterator[
 
 def unused_imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Imported names that nothing reads; an import for its side effect says so with `noqa`."""
-    used = {node.id for node in source.nodes if isinstance(node, ast.Name)}
-    for node in source.nodes:
-        if not isinstance(node, (ast.Import, ast.ImportFrom)) or "noqa" in source.lines[node.lineno - 1]:
+    used = {node.id for node in source.every(ast.Name)}
+    for node in source.every(ast.Import, ast.ImportFrom):
+        if "noqa" in source.lines[node.lineno - 1]:
             continue
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             continue
@@ -222,9 +219,7 @@ def postponed_dataclass(source: Source, artifact: Artifact, profile: Profile) ->
         isinstance(s, ast.ImportFrom) and s.module == "__future__" and any(a.name == "annotations" for a in s.names)
         for s in source.tree.body
     )
-    for node in source.nodes:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    for node in source.every(ast.ClassDef):
         decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
         if not any(source.resolve(decorator) == "dataclasses.dataclass" for decorator in decorators):
             continue

@@ -14,6 +14,7 @@ from scorer.rules.endings import always_raises
 from scorer.rules.kernels import Kernels, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Hit, Source
+from scorer.rules.tree import BLOCKS
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,8 @@ def _choices(source: Source) -> list[Choice]:
 
 def _blocks(source: Source) -> Iterator[ast.AST]:
     """Every node that holds statements or chooses between expressions."""
-    for node in source.nodes:
-        chooses = isinstance(
-            node, (ast.IfExp, ast.BoolOp, ast.Subscript, ast.Call, ast.For, ast.Match, ast.comprehension)
-        )
-        if chooses or (
-            isinstance(node, (ast.stmt, ast.mod, ast.ExceptHandler, ast.match_case)) and hasattr(node, "body")
-        ):
-            yield node
+    chooses = (ast.IfExp, ast.BoolOp, ast.Subscript, ast.Call, ast.Match, ast.comprehension)
+    yield from source.every(*BLOCKS, *chooses)
 
 
 CONDITIONAL_CALLS = {"torch.cond", "torch.ops.higher_order.cond", "functorch.experimental.control_flow.cond"}
@@ -209,8 +204,9 @@ def _stored(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements assign."""
     return {
         node.id if isinstance(node, ast.Name) else f".{node.attr}"
-        for node in source.walk_all(statements)
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store)
+        for statement in statements
+        for node in source.inside(statement, ast.Name, ast.Attribute)
+        if isinstance(node.ctx, ast.Store)
     }
 
 
@@ -218,8 +214,9 @@ def _read(source: Source, statements: Sequence[ast.AST]) -> set[str]:
     """Variables and attributes that these statements read."""
     return {
         node.id if isinstance(node, ast.Name) else f".{node.attr}"
-        for node in source.walk_all(statements)
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+        for statement in statements
+        for node in source.inside(statement, ast.Name, ast.Attribute)
+        if isinstance(node.ctx, ast.Load)
     }
 
 
@@ -228,15 +225,11 @@ def _computes(source: Source, nodes: Sequence[ast.AST]) -> bool:
     for top in nodes:
         if isinstance(top, ast.expr) and _names_code(source, top):
             return True
-        for node in source.walk(top):
-            if isinstance(node, (ast.Call, ast.BinOp)):
-                return True
-            if (
-                isinstance(node, (ast.Assign, ast.Return))
-                and node.value is not None
-                and _names_code(source, node.value)
-            ):
-                return True
+        if source.inside(top, ast.Call, ast.BinOp):
+            return True
+        given = [node.value for node in source.inside(top, ast.Assign, ast.Return)]
+        if any(value is not None and _names_code(source, value) for value in given):
+            return True
     return False
 
 

@@ -45,7 +45,7 @@ def clock_without_waiting(source: Source, artifact: Artifact, profile: Profile) 
 def _training_loops(source: Source) -> list[tuple[Loop, list[ast.AST]]]:
     """Every outermost loop that takes gradients, with all nodes that run in it, in functions of the file too."""
     table = reach(source)
-    loops = [n for n in source.nodes if isinstance(n, (ast.For, ast.While)) and table.trains(n)]
+    loops = [n for n in source.every(ast.For, ast.While) if table.trains(n)]
     run = {id(loop): [n for top in (loop, *table.called_from(loop)) for n in source.walk(top)] for loop in loops}
     inner = {id(n) for loop in loops for n in run[id(loop)] if n is not loop}
     return [(loop, run[id(loop)]) for loop in loops if id(loop) not in inner]  # not those over micro batches

@@ -145,7 +145,7 @@ def shard_search(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     """Lists of the files of a directory other than the output directory, and patterns for data files."""
     output = profile.files.output_directory
     seen = _documentation(source)
-    for node in source.nodes:
+    for node in source.every(ast.Call, ast.Constant):
         if isinstance(node, ast.Call) and id(node) not in seen:
             full = source.resolve(node.func)
             base: ast.expr | None = None

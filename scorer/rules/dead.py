@@ -13,6 +13,7 @@ from scorer.contest import Profile
 from scorer.rules.numerals import number
 from scorer.rules.scopes import Binding, scopes
 from scorer.rules.source import Function, Hit, Source
+from scorer.rules.tree import BLOCKS
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -31,7 +32,7 @@ OF_SETS = "add"  # a method of sets, too
 def decided_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Conditions whose answer the file itself says, and statements behind a return."""
     lines: dict[int, str] = {}
-    for node in source.nodes:
+    for node in source.every(*BLOCKS, ast.IfExp):
         if isinstance(node, (ast.If, ast.IfExp, ast.While)):
             answer = _decided(source, node.test)
             if answer is False or (answer is True and not isinstance(node, ast.While)):
@@ -95,7 +96,7 @@ def _constant(source: Source, node: ast.Name) -> ast.Constant | None:
 def idle_arithmetic(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Arithmetic whose result is what it started from."""
     lines: dict[int, str] = {}
-    for node in source.nodes:
+    for node in source.every(ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.Call):
         if _is_idle(source, node):
             lines.setdefault(getattr(node, "lineno", 1), ast.unparse(node).splitlines()[0])
     for line, text in sorted(lines.items()):
@@ -111,8 +112,8 @@ def _is_idle(source: Source, node: ast.AST) -> bool:
         return isinstance(node.operand, ast.UnaryOp) and isinstance(node.operand.op, ast.USub)
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        full = source.resolve(node.func) or ""
         if name.removesuffix("_") in METHODS and not node.keywords:
+            full = source.resolve(node.func) or ""
             op = METHODS[name.removesuffix("_")]()
             if full.startswith("torch.") and len(node.args) == 2:
                 return _idle(op, node.args[0], node.args[1])
@@ -145,20 +146,21 @@ def unused_definitions(source: Source, artifact: Artifact, profile: Profile) -> 
     """Functions, classes and variables that nothing reads."""
     table = scopes(source)
     read: dict[tuple[int, str], list[ast.AST]] = {}
-    for node in source.nodes:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+    for node in source.every(ast.Name):
+        if not isinstance(node.ctx, ast.Store):
             key = table.key(node.id, node)
             if key is not None:
                 read.setdefault(key, []).append(node)
-    texts = {n.value for n in source.nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    texts = {n.value for n in source.every(ast.Constant) if isinstance(n.value, str)}
     exported = {"main", *(hook.name for hook in profile.hooks)}
     hits: dict[int, str] = {}
     for key, bindings in table.bindings.items():
         name = key[1]
         if name in exported or name.startswith("_") or (name in texts and key[0] == id(source.tree)):
             continue
-        inside = {id(n) for b in bindings if isinstance(b.node, Function) for n in source.walk(b.node)}
-        if any(id(node) not in inside for node in read.get(key, ())):
+        own = [source.scopes.span(b.node) for b in bindings if isinstance(b.node, Function)]
+        places = map(source.scopes.place, read.get(key, ()))
+        if any(not any(first <= place < last for first, last in own) for place in places):
             continue
         if all(_may_be_left(source, binding, key[0]) for binding in bindings):
             continue
@@ -184,7 +186,7 @@ def _may_be_left(source: Source, binding: Binding, scope: int) -> bool:
 
 def repeated_keys(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A key, a field, an option or a function that is given twice: the last one wins."""
-    for node in source.nodes:
+    for node in source.every(ast.Dict, ast.Module, ast.ClassDef):
         if isinstance(node, ast.Dict):
             seen: set[Any] = set()
             for key in node.keys:

@@ -71,8 +71,8 @@ def _launches(source: Source) -> Iterator[Launch]:
     table = kernels(source)
     if not table.exist:
         return
-    for node in source.nodes:
-        if not isinstance(node, ast.Call) or id(node) in table.inside_kernels:
+    for node in source.every(ast.Call):
+        if id(node) in table.inside_kernels:
             continue
         callee = node.func
         grid: ast.expr | None = None

@@ -31,6 +31,10 @@ MUTATES = {
 }
 NAMESPACES = {"builtins.globals", "builtins.vars", "builtins.locals"}
 OTHER_NAMES = {"__spec__", "__package__", "__loader__"}  # they too tell how the file was started
+LOOKS_INTO = (  # what `_asked` and `_compared` tell
+    *(ast.Compare, ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.Match, ast.Subscript, ast.Attribute, ast.Assign),
+    ast.Call,
+)
 TELLS_PATH = {"startswith", "endswith", "count", "find", "index", "partition", "split"}
 
 
@@ -99,7 +103,7 @@ def name_tests(source: Source, artifact: Artifact, profile: Profile) -> Iterator
     guarded = guards(source)
     tests = {id(guard.test) for guard in guarded}
     lines: set[int] = {guard.orelse[0].lineno for guard in guarded if guard.orelse}
-    for node in source.nodes:
+    for node in source.every(*LOOKS_INTO, ast.Import, ast.ImportFrom):
         if id(node) in tests or (isinstance(node, ast.If) and id(node.test) in tests):
             continue
         for asked in _asked(source, node):

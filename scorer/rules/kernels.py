@@ -98,9 +98,8 @@ class Kernels:
             if isinstance(top, Function) and top in self.jitted:
                 return top.name
             values: list[ast.AST] = [top] if isinstance(top, ast.expr) else []
-            for node in self._source.walk(top):
-                if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Yield)) and node.value is not None:
-                    values.append(node.value)
+            given = self._source.inside(top, ast.Assign, ast.AnnAssign, ast.Return, ast.Yield)
+            values.extend(node.value for node in given if node.value is not None)
             for value in values:
                 if not isinstance(value, ast.Constant) and self.carried(value):
                     return ast.unparse(value)
@@ -108,7 +107,7 @@ class Kernels:
 
     def _calls(self, top: ast.AST) -> list[ast.Call]:
         if id(top) not in self._callees:
-            found = [n for n in self._source.walk(top) if isinstance(n, ast.Call) and id(n) not in self.inside_kernels]
+            found = [n for n in self._source.inside(top, ast.Call) if id(n) not in self.inside_kernels]
             self._callees[id(top)] = found
         return self._callees[id(top)]
 
@@ -229,10 +228,8 @@ class Kernels:
                 self._enter(function, SURE)
         definitions = [
             node
-            for node in self._source.nodes
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            and node not in self.jitted
-            and id(node) not in self.inside_kernels
+            for node in self._source.every(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+            if node not in self.jitted and id(node) not in self.inside_kernels
         ]
         variables = [
             (key, binding)
@@ -269,10 +266,8 @@ class Kernels:
     def _returned(self, function: Function) -> list[ast.expr]:
         """What a function returns or yields."""
         if id(function) not in self._results:
-            inside = self._source.walk(function)
-            self._results[id(function)] = [
-                n.value for n in inside if isinstance(n, (ast.Return, ast.Yield)) and n.value is not None
-            ]
+            inside = self._source.inside(function, ast.Return, ast.Yield)
+            self._results[id(function)] = [n.value for n in inside if n.value is not None]
         return self._results[id(function)]
 
     def _enter(self, node: ast.AST, level: int) -> None:

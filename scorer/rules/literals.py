@@ -24,8 +24,8 @@ def unread_knobs(source: Source, artifact: Artifact, profile: Profile) -> Iterat
         return
     knobs = _knobs(source, table.inside_kernels)
     given: dict[int, set[str | None]] = {}  # kernel -> arguments that launches name
-    for node in source.nodes:
-        if isinstance(node, ast.Call) and node.keywords and id(node) not in table.inside_kernels:
+    for node in source.every(ast.Call):
+        if node.keywords and id(node) not in table.inside_kernels:
             kernel = table.definition(node.func)
             if kernel is not None:
                 given.setdefault(id(kernel), set()).update(keyword.arg for keyword in node.keywords)
@@ -41,9 +41,9 @@ def unread_knobs(source: Source, artifact: Artifact, profile: Profile) -> Iterat
             ):
                 yield _repeated(default, function, knobs[_key(default)])
         for statement in function.body:
-            for node in source.walk(statement):
-                if isinstance(node, ast.Constant) and _key(node) in knobs and knobs[_key(node)] not in read:
-                    yield _repeated(node, function, knobs[_key(node)])
+            for constant in source.inside(statement, ast.Constant):
+                if _key(constant) in knobs and knobs[_key(constant)] not in read:
+                    yield _repeated(constant, function, knobs[_key(constant)])
 
 
 def _repeated(node: ast.Constant, kernel: Function, knob: str) -> Hit:
@@ -74,7 +74,7 @@ def _key(node: ast.Constant) -> float | None:
 def _knobs(source: Source, inside_kernels: set[int]) -> dict[float | None, str]:
     """Number -> the knob that has it: a field's default, a constant, an option, a keyword that a class is made with."""
     found: dict[float | None, str] = {}
-    for node in source.nodes:
+    for node in source.every(ast.AnnAssign, ast.Assign, ast.Call):
         if id(node) in inside_kernels:
             continue
         pairs: list[tuple[str, ast.expr | None]] = []

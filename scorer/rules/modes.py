@@ -25,7 +25,7 @@ RECOMPUTES = "torch.utils.checkpoint."
 
 def training_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A choice that depends on the training mode of a module."""
-    taint = Taint(source, _asks_mode(source))
+    taint = Taint(source, _asks_mode(source), ast.Attribute, ast.Name, ast.Call, ast.Subscript)
     yield from _choices(source, taint)
 
 
@@ -41,7 +41,8 @@ def gradient_branch(source: Source, artifact: Artifact, profile: Profile) -> Ite
             return isinstance(node.value, ast.Name) and scopes(source).key(node.value.id, node.value) in inputs
         return False
 
-    yield from _choices(source, Taint(source, asks), spares=lambda nodes: _recomputes(source, nodes))
+    taint = Taint(source, asks, ast.Call, ast.Attribute)
+    yield from _choices(source, taint, spares=lambda nodes: _recomputes(source, nodes))
 
 
 def _forward_inputs(source: Source) -> set[tuple[int, str] | None]:
@@ -109,7 +110,8 @@ def _choices(
     if not taint.any:
         return
     lines: dict[int, str] = {}
-    for node in source.nodes:
+    kinds = (ast.If, ast.IfExp, ast.While, ast.Match, ast.comprehension, ast.BoolOp, ast.Subscript, ast.BinOp, ast.Call)
+    for node in source.every(*kinds):
         for asked in _asked(source, node, taint):
             harmless = isinstance(node, (ast.If, ast.While)) and _harmless(source, [*node.body, *node.orelse])
             if taint.inside(asked) and not harmless and not spares([node, *_after(source, node)]):

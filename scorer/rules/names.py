@@ -24,8 +24,8 @@ def names_without_value(source: Source, artifact: Artifact, profile: Profile) ->
     tree = source.scopes
     dynamic = bool(tree.star_imports) or any(name in CHANGES_NAMES for name in source.named)
     seen: set[str] = set()
-    for node in source.nodes:
-        if dynamic or not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+    for node in source.every(ast.Name):
+        if dynamic or not isinstance(node.ctx, ast.Load):
             continue
         known = node.id in MODULE_NAMES or hasattr(builtins, node.id) or node.id in seen
         if known or id(node) in tree.merely_named or tree.scope(node).look_up(node.id) is not None:
@@ -114,7 +114,7 @@ def _unconditional(source: Source, body: Sequence[ast.stmt]) -> list[Function]:
             return found
         if not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)) or statement.value is None:
             return found
-        if any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in source.walk(statement)):
+        if source.inside(statement, ast.Yield, ast.YieldFrom, ast.Await):
             return found
         found.extend(_called(source, statement.value))
         if isinstance(statement, ast.Return):

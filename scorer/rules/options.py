@@ -22,16 +22,15 @@ RESUMES = ("resume", "restore_from", "continue_from", "init_from", "restart_from
 
 def unread_options(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Fields of records and options of the command line that the file never looks at."""
-    read = {n.attr for n in source.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)}
-    texts = {n.value for n in source.nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    read = {n.attr for n in source.every(ast.Attribute) if isinstance(n.ctx, ast.Load)}
+    texts = {n.value for n in source.every(ast.Constant) if isinstance(n.value, str)}
     whole = any(
-        isinstance(n, ast.Call)
-        and (source.resolve(n.func) in WHOLE or (isinstance(n.func, ast.Attribute) and n.func.attr == "_asdict"))
-        for n in source.nodes
+        source.resolve(n.func) in WHOLE or (isinstance(n.func, ast.Attribute) and n.func.attr == "_asdict")
+        for n in source.every(ast.Call)
     )
     if whole or "__dict__" in read:
         return
-    for node in source.nodes:
+    for node in source.every(ast.ClassDef, ast.Call):
         if isinstance(node, ast.ClassDef) and _is_record(source, node):
             for field in node.body:
                 name = (
@@ -71,8 +70,8 @@ def _destination(call: ast.Call) -> str:
 
 def options_that_must_agree(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Settings that are refused unless another setting fits them."""
-    for node in source.nodes:
-        if not isinstance(node, (ast.Assert, ast.If)) or (isinstance(node, ast.If) and not _refuses(source, node.body)):
+    for node in source.every(ast.Assert, ast.If):
+        if isinstance(node, ast.If) and not _refuses(source, node.body):
             continue
         settings = sorted({name for part in _flags(node.test) if (name := _setting(source, part))})
         if len(settings) >= 2:
@@ -114,7 +113,7 @@ def resume_code(source: Source, artifact: Artifact, profile: Profile) -> Iterato
     hooks = [f for hook in profile.hooks if isinstance(f := source.top_level.get(hook.name), Function)]
     for_scoring = {id(f) for hook in hooks for f in (hook, *reach(source).called_from(hook))}
     lines: dict[int, str] = {}
-    for node in source.nodes:
+    for node in source.every(ast.FunctionDef, ast.AsyncFunctionDef, ast.arg, ast.Name, ast.Call):
         name = ""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             name = node.name
@@ -136,8 +135,8 @@ def resume_code(source: Source, artifact: Artifact, profile: Profile) -> Iterato
                 lines.setdefault(node.lineno, f"{text}.load_state_dict")
     for function in source.functions:
         if id(function) not in for_scoring and reach(source).trains(function):
-            for node in source.walk(function):
-                if isinstance(node, ast.Call) and source.resolve(node.func) == "torch.load":
-                    lines.setdefault(node.lineno, "torch.load")
+            for call in source.inside(function, ast.Call):
+                if source.resolve(call.func) == "torch.load":
+                    lines.setdefault(call.lineno, "torch.load")
     for line, name in sorted(lines.items()):
         yield Hit(line, {"NAME": name})

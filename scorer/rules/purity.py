@@ -29,7 +29,7 @@ TO_HOST = {"cpu", "numpy", "tolist", "item"}
 def looks_ahead(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Operations by which a position can see the ones behind it (L7)."""
     forward = {id(node) for function in _forwards(source) for node in source.walk(function)}
-    for node in source.nodes:
+    for node in source.every(ast.Call, ast.Subscript):
         if isinstance(node, ast.Call):
             what = _ahead(source, node, id(node) in forward)
             if what:

@@ -30,18 +30,15 @@ def idle_ranks(source: Source, artifact: Artifact, profile: Profile) -> Iterator
                 if cores is not None and profile.machine.cores is not None and cores < profile.machine.cores:
                     yield Hit(getattr(setting.node, "lineno", 1), {"WHAT": f"{setting.name}={text} uses {cores} cores"})
     table = reach(source)
-    taint = Taint(source, lambda node: _is_rank(source, node))
+    taint = Taint(source, lambda node: _is_rank(source, node), ast.Name, ast.Attribute, ast.Subscript, ast.Call)
     if not taint.any:
         return
-    for block in source.nodes:
-        for name in ("body", "orelse", "finalbody"):
-            statements = getattr(block, name, None)
-            if isinstance(statements, list):
-                for index, statement in enumerate(statements):
-                    if isinstance(statement, ast.If) and taint.inside(statement.test):
-                        what = _skips(source, table, statement, statements[index + 1 :])
-                        if what:
-                            yield Hit(statement.lineno, {"WHAT": f"`{ast.unparse(statement.test)}` {what}"})
+    for block in source.blocks:
+        for index, statement in enumerate(block):
+            if isinstance(statement, ast.If) and taint.inside(statement.test):
+                what = _skips(source, table, statement, block[index + 1 :])
+                if what:
+                    yield Hit(statement.lineno, {"WHAT": f"`{ast.unparse(statement.test)}` {what}"})
 
 
 def _is_rank(source: Source, node: ast.AST) -> bool:
@@ -109,8 +106,8 @@ def _cores(text: str) -> int | None:
 def smaller_groups(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A process group of some of the ranks that the launch string starts."""
     ranks = profile.launch.world_size(artifact.launch_command)
-    for node in source.nodes:
-        if not isinstance(node, ast.Call) or source.resolve(node.func) not in GROUPS:
+    for node in source.every(ast.Call):
+        if source.resolve(node.func) not in GROUPS:
             continue
         given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "ranks")]
         count = _count(source, given[0]) if given else None

@@ -34,9 +34,9 @@ class Reach:
         self._source = source
         self._known: dict[int, list[Function]] = {}
         self._learning = [  # where gradients are taken, in the order of the text
-            index
-            for index, node in enumerate(source.nodes)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+            source.scopes.place(node)
+            for node in source.every(ast.Call)
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
         ]
         guarded = guards(source)
         skipped = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
@@ -68,8 +68,10 @@ class Reach:
 
     def _called(self, place: ast.AST) -> list[Function]:
         if id(place) not in self._known:
-            nodes = self._source.walk(place) if isinstance(place, Function) else self.evaluated([place])
-            calls = [node for node in nodes if isinstance(node, ast.Call)]
+            if isinstance(place, Function):
+                calls = self._source.inside(place, ast.Call)
+            else:
+                calls = [node for node in self.evaluated([place]) if isinstance(node, ast.Call)]
             self._known[id(place)] = [f for call in calls for f in self._functions(call.func)]
         return self._known[id(place)]
 

@@ -38,8 +38,8 @@ SAYING = {"print0", "log", "log0", "info", "warning", "warn", "error", "exceptio
 
 def broad_except(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """An `except` clause that catches everything and goes on."""
-    for node in source.nodes:
-        if not isinstance(node, ast.ExceptHandler) or always_raises(source, node.body):
+    for node in source.every(ast.ExceptHandler):
+        if always_raises(source, node.body):
             continue
         if node.type is None or _is_broad(source, node.type):
             yield Hit(node.lineno, {"TEXT": source.lines[node.lineno - 1].strip()})
@@ -60,16 +60,16 @@ def _is_broad(source: Source, node: ast.expr) -> bool:
 def optional_import(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """An import in a `try` whose clauses do not all raise, or under a context manager that drops exceptions."""
     managers = _Managers(source)
-    for node in source.nodes:
+    for node in source.every(ast.Try, ast.TryStar, ast.With, ast.AsyncWith):
         silent = False
         if isinstance(node, ast.Try | ast.TryStar):
             clauses = [*node.handlers]
             silent = any(not always_raises(source, clause.body) for clause in clauses) or bool(_jump(node.finalbody))
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             silent = managers.suppress(node)
-        imported = [n for n in source.walk_all(node.body) if _imports(source, n)] if silent else []  # type: ignore[attr-defined]
+        imported = [n for n in source.walk_all(node.body) if _imports(source, n)] if silent else []
         if imported:
-            yield Hit(node.lineno, {"NAME": ast.unparse(imported[0])})  # type: ignore[attr-defined]
+            yield Hit(node.lineno, {"NAME": ast.unparse(imported[0])})
 
 
 def _imports(source: Source, node: ast.AST) -> bool:
@@ -81,7 +81,7 @@ def _imports(source: Source, node: ast.AST) -> bool:
 def suppressed_exception(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """`suppress(Exception)`, and a context manager of the file that drops whatever is raised."""
     managers = _Managers(source)
-    for node in source.nodes:
+    for node in source.every(ast.Call, ast.With, ast.AsyncWith):
         if isinstance(node, ast.Call) and source.resolve(node.func) == SUPPRESS:
             if any(_is_broad(source, argument) for argument in node.args):
                 yield source.hit(node)
@@ -132,9 +132,7 @@ class _Managers:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._classes = {
-            node.name for node in source.nodes if isinstance(node, ast.ClassDef) and self._drops_as_class(node)
-        }
+        self._classes = {node.name for node in source.every(ast.ClassDef) if self._drops_as_class(node)}
         self._functions = {function.name for function in source.functions if self._drops_as_generator(function)}
 
     def suppress(self, node: ast.With | ast.AsyncWith) -> bool:
@@ -237,20 +235,16 @@ def other_implementation(source: Source, artifact: Artifact, profile: Profile) -
     """An `except` clause that puts another implementation in the place of the one that has failed (S5)."""
     table = kernels(source)
     makers = (*MAKERS, f"{profile.kit.module}.")
-    for block in source.nodes:
-        for name in ("body", "orelse", "finalbody"):
-            statements = getattr(block, name, None)
-            if not isinstance(statements, list):
+    for block in source.blocks:
+        for index, node in enumerate(block):
+            if not isinstance(node, ast.Try) or table.launched(node.body):
                 continue
-            for index, node in enumerate(statements):
-                if not isinstance(node, ast.Try) or table.launched(node.body):
+            for handler in node.handlers:
+                if always_raises(source, handler.body) or _waits_for(source, handler, CONTROL):
                     continue
-                for handler in node.handlers:
-                    if always_raises(source, handler.body) or _waits_for(source, handler, CONTROL):
-                        continue
-                    found = _replacement(source, node, handler, statements[:index], statements[index + 1 :], makers)
-                    if found:
-                        yield Hit(handler.lineno, {"FIRST": found[0], "SECOND": found[1]})
+                found = _replacement(source, node, handler, block[:index], block[index + 1 :], makers)
+                if found:
+                    yield Hit(handler.lineno, {"FIRST": found[0], "SECOND": found[1]})
 
 
 def _replacement(
@@ -325,8 +319,8 @@ def _leaves(body: Sequence[ast.AST]) -> bool:
 
 def error_only_printed(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """An `except` clause that says something, or nothing, and goes on."""
-    for node in source.nodes:
-        if not isinstance(node, ast.ExceptHandler) or _waits_for(source, node, UNRELATED):
+    for node in source.every(ast.ExceptHandler):
+        if _waits_for(source, node, UNRELATED):
             continue
         said = [statement for statement in node.body if _says(source, statement, profile)]
         idle = [s for s in node.body if isinstance(s, (ast.Pass, ast.Continue)) or s in said]

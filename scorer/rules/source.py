@@ -8,17 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import Any, overload
 
 from ast_grep_py import SgNode, SgRoot
 
 from scorer.rules.calls import Calls
 from scorer.rules.fullnames import Names
-from scorer.rules.tree import Function, Tree
+from scorer.rules.tree import BLOCKS, Function, N, Tree
 
 __all__ = ["Function", "Hit", "Source"]
 
-N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, last line, column after the end; all from 0, columns in characters
 
 
@@ -73,9 +72,27 @@ class Source:
         """Every node but operators and contexts, in the order of the text."""
         return self.scopes.nodes
 
-    def every(self, kind: type[N]) -> list[N]:
-        """Every node of a kind, in the order of the text; a loop over them costs less than one over all nodes."""
-        return self.scopes.by_kind.get(kind, [])  # type: ignore[return-value]
+    @overload
+    def every(self, kind: type[N], /) -> list[N]: ...
+    @overload
+    def every(self, *kinds: type[ast.AST]) -> list[Any]: ...
+    def every(self, *kinds: type[ast.AST]) -> list[Any]:
+        """Every node of some kinds, in the order of the text; a loop over them costs less than one over all nodes."""
+        return self.scopes.every(*kinds)
+
+    @overload
+    def inside(self, node: ast.AST, kind: type[N], /) -> list[N]: ...
+    @overload
+    def inside(self, node: ast.AST, *kinds: type[ast.AST]) -> list[Any]: ...
+    def inside(self, node: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
+        """Of a node and what is inside of it, the nodes of some kinds, in the order of the text."""
+        return self.scopes.inside(node, *kinds)
+
+    @cached_property
+    def blocks(self) -> list[list[ast.stmt]]:
+        """Every list of statements, by the node that holds it."""
+        lists = (getattr(n, part, None) for n in self.every(*BLOCKS) for part in ("body", "orelse", "finalbody"))
+        return [found for found in lists if found]
 
     def walk(self, node: ast.AST) -> list[ast.AST]:
         """A node and every node inside it, in the order of the text; much cheaper than `ast.walk`."""
@@ -93,7 +110,7 @@ class Source:
     @cached_property
     def functions(self) -> list[Function]:
         """Every function, in the order of the text."""
-        return [node for node in self.nodes if isinstance(node, Function)]
+        return self.every(ast.FunctionDef, ast.AsyncFunctionDef)
 
     @cached_property
     def top_level(self) -> dict[str, Function | ast.ClassDef]:
@@ -137,8 +154,8 @@ class Source:
         found: dict[str, list[ast.expr]] = {}
         mere = self.scopes.merely_named
         kinds = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.NamedExpr, ast.IfExp, ast.BoolOp)
-        for node in self.nodes:
-            if isinstance(node, kinds) and id(node) not in mere:
+        for node in self.every(*kinds):
+            if id(node) not in mere:
                 for name in self.names(node):
                     found.setdefault(name, []).append(node)
         return found
@@ -158,7 +175,7 @@ class Source:
     def imported(self) -> set[str]:
         """Full names of everything that the file imports."""
         found: set[str] = set(self.scopes.star_imports)
-        for node in self.nodes:
+        for node in self.every(ast.Import, ast.ImportFrom):
             if isinstance(node, ast.Import):
                 found.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -1,6 +1,6 @@
 """Where the values of some expressions go: through variables, attributes, parameters and what functions return.
 
-mode = Taint(source, lambda node: isinstance(node, ast.Attribute) and node.attr == "training")
+mode = Taint(source, lambda node: node.attr == "training", ast.Attribute)
 mode.inside(condition)          # the condition depends on it
 """
 
@@ -30,15 +30,15 @@ PASSES = {
 
 
 class Taint:
-    """Every expression of a file whose value comes from one of the expressions that `start` accepts."""
+    """Every expression of a file whose value comes from one of the expressions, of some kinds, that `start` accepts."""
 
-    def __init__(self, source: Source, start: Callable[[ast.AST], bool]) -> None:
+    def __init__(self, source: Source, start: Callable[[ast.AST], bool], *kinds: type[ast.AST]) -> None:
         self._source = source
         self._tree: Tree = source.scopes
         self._scopes: Scopes = scopes(source)
         self._marked: set[int] = set()
         self._places: list[int] = []
-        found = [node for node in self._tree.nodes if start(node)]
+        found = [node for node in self._tree.every(*kinds) if start(node)]
         self.any = bool(found)
         if found:
             self._mark(found)
@@ -99,16 +99,15 @@ class Taint:
     def _spread(self) -> None:
         names: dict[str, list[ast.Name]] = {}
         attributes: dict[str, list[ast.Attribute]] = {}
-        calls: list[ast.Call] = []
-        for node in self._tree.nodes:
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                names.setdefault(node.id, []).append(node)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                attributes.setdefault(node.attr, []).append(node)
-            elif isinstance(node, ast.Call):
-                calls.append(node)
+        for name_node in self._tree.every(ast.Name):
+            if isinstance(name_node.ctx, ast.Load):
+                names.setdefault(name_node.id, []).append(name_node)
+        for attribute in self._tree.every(ast.Attribute):
+            if isinstance(attribute.ctx, ast.Load):
+                attributes.setdefault(attribute.attr, []).append(attribute)
+        calls = self._tree.every(ast.Call)
         returns = [
-            (f, [n.value for n in self._tree.walk(f) if isinstance(n, (ast.Return, ast.Yield)) and n.value])
+            (f, [n.value for n in self._tree.inside(f, ast.Return, ast.Yield) if n.value])
             for f in self._source.functions
         ]
         reached: set[Key] = set()

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import Any, TypeVar, overload
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Callable = Function | ast.Lambda
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# What holds lists of statements.
+BLOCKS = (
+    *(ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.AsyncFor, ast.While),
+    *(ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.ExceptHandler, ast.match_case),
+)
+N = TypeVar("N", bound=ast.AST)
 _SCOPES = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, *COMPREHENSIONS}
 _BINDING = {
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Assign, ast.AnnAssign, ast.AugAssign),
@@ -84,12 +92,13 @@ class Tree:
     def __init__(self, module: ast.Module) -> None:
         self.module = Scope(module)
         self.nodes: list[ast.AST] = []
-        self.by_kind: dict[type[ast.AST], list[ast.AST]] = {}
         self.scopes: dict[int, Scope] = {}  # by id
         self.inner: dict[int, Scope] = {}  # id of a function, class, lambda or comprehension -> its own scope
         self.merely_named: set[int] = set()  # ids of annotations' and `except` clauses' nodes: types, not uses
         self.members: dict[tuple[int, str], list[ast.expr]] = {}  # (id of class, attribute) -> values it is given
         self.star_imports: list[str] = []
+        self._by_kind: dict[type[ast.AST], list[int]] = {}  # places
+        self._kinds: dict[tuple[type[ast.AST], ...], tuple[list[int], list[ast.AST]]] = {}
         self._index: dict[int, int] = {}
         self._parents: list[int] = []
         self._visit(module)
@@ -98,6 +107,34 @@ class Tree:
             parent = self._parents[index]
             if self._ends[index] > self._ends[parent]:
                 self._ends[parent] = self._ends[index]
+
+    @overload
+    def every(self, kind: type[N], /) -> list[N]: ...
+    @overload
+    def every(self, *kinds: type[ast.AST]) -> list[Any]: ...
+    def every(self, *kinds: type[ast.AST]) -> list[Any]:
+        """Every node of some kinds, in the order of the text."""
+        return self._of(kinds)[1]
+
+    @overload
+    def inside(self, node: ast.AST, kind: type[N], /) -> list[N]: ...
+    @overload
+    def inside(self, node: ast.AST, *kinds: type[ast.AST]) -> list[Any]: ...
+    def inside(self, node: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
+        """Of a node and what is inside of it, the nodes of some kinds, in the order of the text."""
+        first, last = self.span(node)
+        if first == last:
+            return [inner for inner in ast.walk(node) if isinstance(inner, kinds)]
+        places, nodes = self._of(kinds)
+        return nodes[bisect_left(places, first) : bisect_left(places, last)]
+
+    def _of(self, kinds: tuple[type[ast.AST], ...]) -> tuple[list[int], list[ast.AST]]:
+        """Where nodes of some kinds are, and the nodes."""
+        found = self._kinds.get(kinds)
+        if found is None:
+            places = sorted(place for kind in kinds for place in self._by_kind.get(kind, ()))
+            found = self._kinds[kinds] = places, [self.nodes[place] for place in places]
+        return found
 
     def walk(self, node: ast.AST) -> list[ast.AST]:
         """A node and everything inside it, in the order of the text: `ast.walk` for the price of a slice.
@@ -137,7 +174,7 @@ class Tree:
 
     def _visit(self, module: ast.Module) -> None:
         nodes, index, parents, scopes, inner = self.nodes, self._index, self._parents, self.scopes, self.inner
-        by_kind = self.by_kind
+        by_kind = self._by_kind
         waiting: list[tuple[ast.AST, int, Scope, bool]] = [(module, 0, self.module, False)]
         while waiting:
             node, parent, scope, mere = waiting.pop()
@@ -149,7 +186,7 @@ class Tree:
             if mere:
                 self.merely_named.add(id(node))
             kind = type(node)
-            by_kind.setdefault(kind, []).append(node)
+            by_kind.setdefault(kind, []).append(number)
             if kind is ast.Constant or kind is ast.Name:
                 continue
             own = scope
