@@ -261,10 +261,7 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
         names = [name.replace(KIT, profile.kit.module) for name in full_names]
         found = [node for _, node in source.standing_for(*names)]
         spans[word] = {source.span(node) for node in found}
-        texts = sorted({re.escape(source.segment(node)) for node in found})
-        regex = f"^(?:{'|'.join(texts)})$" if texts else NOTHING
-        in_parentheses = {"kind": "parenthesized_expression", "has": {"matches": word}}
-        named[word] = {"any": [{"any": SHAPES, "regex": regex}, in_parentheses]}
+        named[word] = _utility(word, {re.escape(source.segment(node)) for node in found})
     if not any(spans.values()) and _needs_a_name(rule.match):
         return
     query: Any = {"rule": rule.match, "utils": named}
@@ -273,7 +270,7 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
         span = _span(node)
         if (span[2], span[3]) <= last[1:] and (named or span[0] == last[0]):
             continue  # inside of an expression that was reported
-        if named and not _stands_for(node, named, spans):
+        if named and not _stands_for(node, rule.match, named, spans):
             continue
         if rule.allow is not None and ALLOWANCES[rule.allow](node, source, profile):
             continue
@@ -282,6 +279,13 @@ def _hits(rule: Rule, source: Source, artifact: Artifact, profile: Profile) -> I
             span = _span(node)
         last = (span[0], span[2], span[3])
         yield Hit(span[0] + 1, {"TEXT": node.text().splitlines()[0]}, span[1] + 1, (span[2] + 1, span[3] + 1))
+
+
+def _utility(word: str, texts: set[str]) -> Any:
+    """The ast-grep utility of that name: an expression that reads like one of these (escaped) texts."""
+    regex = f"^(?:{'|'.join(sorted(texts))})$" if texts else NOTHING
+    in_parentheses = {"kind": "parenthesized_expression", "has": {"matches": word}}
+    return {"any": [{"any": SHAPES, "regex": regex}, in_parentheses]}
 
 
 def _span(node: SgNode) -> Span:
@@ -296,16 +300,29 @@ def _called(node: SgNode) -> SgNode:
     return parent if parent is not None and function is not None and function.range() == node.range() else node
 
 
-def _stands_for(node: SgNode, named: Any, spans: dict[str, set[Span]]) -> bool:
-    """Whether an expression inside a match stands for one of the names, and not merely reads like it."""
-    reads_like = False
+def _stands_for(node: SgNode, match: Any, named: Any, spans: dict[str, set[Span]]) -> bool:
+    """Whether what matches still does by those of its parts alone that stand for one of the names.
+
+    `self.act = F.relu` changes nothing of torch's, although `self.act(x)` elsewhere in the file calls torch.
+    """
+    standing: dict[str, set[str]] = {}
+    certain = True
     for word in named:
         query: Any = {"rule": {"matches": word}, "utils": named}
-        for match in node.find_all(query):
-            reads_like = True
-            if _span(match) in spans[word]:
-                return True
-    return not reads_like  # no part of this match has to be a name
+        for part in node.find_all(query):
+            texts = standing.setdefault(word, set())
+            if _span(part) in spans[word]:
+                texts.add(re.escape(part.text()))
+            else:
+                certain = False
+    if certain or not standing:
+        return True  # without `standing`, no part of this match has to be a name
+    if not any(standing.values()):
+        return False
+    narrowed = {word: _utility(word, standing[word]) if word in standing else named[word] for word in named}
+    again: Any = {"rule": match, "utils": narrowed}
+    found = node.find(again)
+    return found is not None and _span(found) == _span(node)
 
 
 def _needs_a_name(match: Any) -> bool:
