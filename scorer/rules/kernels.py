@@ -63,6 +63,26 @@ class Kernels:
                     return ast.unparse(call.func)
         return None
 
+    def launched_now(self, nodes: Iterable[ast.AST]) -> str | None:
+        """The same, of the calls that run with these nodes: not in functions that they only define or wrap."""
+        for top in nodes:
+            for call in self._calls(top):
+                wraps = _ends_with(self._source.resolve(call.func), WRAPPERS)
+                if not wraps and self._launches(call) and not self._only_defined(call, top):
+                    return ast.unparse(call.func)
+        return None
+
+    def _only_defined(self, call: ast.Call, top: ast.AST) -> bool:
+        """Whether a call stands in a function that is defined at or below `top`."""
+        around: ast.AST | None = call
+        while around is not None:
+            if isinstance(around, Function):
+                return True
+            if around is top:
+                return False
+            around = self._source.parent(around)
+        return False
+
     def carried(self, node: ast.AST) -> bool:
         """Whether an expression's value leads to a kernel when it is called."""
         return self._carries(node) > NO

@@ -101,7 +101,7 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
         if id(node) in table.inside_kernels:
             continue
         if isinstance(node, (ast.With, ast.AsyncWith)) and managers.suppress(node):
-            call = table.launched(node.body)
+            call = table.launched_now(node.body)
             if call:
                 yield Hit(node.lineno, {"CALL": call})
         elif isinstance(node, Function):
@@ -109,12 +109,12 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
                 if managers.is_suppressor(decorator) and table.launched(node.body):
                     yield Hit(decorator.lineno, {"CALL": node.name})
         elif isinstance(node, ast.Try | ast.TryStar):
-            call = table.launched(node.body)
+            call = table.launched_now(node.body)
             for handler in node.handlers:
                 if call and not _waits_for(source, handler, UNRELATED) and not always_raises(source, handler.body):
                     yield Hit(handler.lineno, {"CALL": call})
             jump = _jump(node.finalbody)
-            call = table.launched([*node.body, *node.handlers, *node.orelse]) if jump else None
+            call = table.launched_now([*node.body, *node.handlers, *node.orelse]) if jump else None
             if jump and call:
                 yield Hit(jump.lineno, {"CALL": call})
 
