@@ -74,8 +74,10 @@ def stripped_reads(source: Source, artifact: Artifact, profile: Profile) -> Iter
 
 
 def environment_defaults(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """Settings of variables that matter which give way to a value from outside."""
+    """Settings of variables that matter which give way to a value from outside; not where compiled code is kept."""
     for setting in settings(source):
+        if setting.name in profile.environment.cache_directories:
+            continue  # a run is given its own
         matters = not setting.name or profile.environment.effect(setting.name) is not None
         if setting.weak and matters and profile.environment.owner(setting.name) is None:
             yield source.hit(setting.node)

@@ -41,8 +41,31 @@ def broad_except(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     for node in source.every(ast.ExceptHandler):
         if always_raises(source, node.body):
             continue
-        if node.type is None or _is_broad(source, node.type):
+        if (node.type is None or _is_broad(source, node.type)) and not _answers_device(source, node):
             yield Hit(node.lineno, {"TEXT": source.lines[node.lineno - 1].strip()})
+
+
+def _answers_device(source: Source, clause: ast.ExceptHandler) -> bool:
+    """`try: torch.device("neuron"); return True` and `except Exception: return False`: whether torch knows a device.
+
+    Nothing is computed inside; what the answer then chooses is judged where it chooses.
+    """
+    around = source.parent(clause)
+    if not isinstance(around, ast.Try) or around.orelse or around.finalbody or len(around.body) != 2:
+        return False
+    asked, answer = around.body
+    if not (isinstance(asked, ast.Expr) and isinstance(asked.value, ast.Call) and len(clause.body) == 1):
+        return False
+    if source.resolve(asked.value.func) != "torch.device" or asked.value.keywords:
+        return False
+    plain = all(isinstance(argument, ast.Constant) for argument in asked.value.args)
+    return plain and _is_bool(answer) and _is_bool(clause.body[0])
+
+
+def _is_bool(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Return) or not isinstance(statement.value, ast.Constant):
+        return False
+    return isinstance(statement.value.value, bool)
 
 
 def _is_broad(source: Source, node: ast.expr) -> bool:
