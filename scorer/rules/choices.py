@@ -136,12 +136,24 @@ def _statement(
                 source, statement.body
             )  # what it reads, it only works further on
             yield statement.test, statement.body, [s for s in before if _stored(source, [s]) & changed]
+            if after:
+                yield from _fallen_through(statement, after)
     elif isinstance(statement, ast.Match):
         for index, case in enumerate(statement.cases):
             others = [s for c in (*statement.cases[:index], *statement.cases[index + 1 :]) for s in c.body]
             yield statement.subject, case.body, others or after
             if _leaves(case.body) and after:
                 yield statement.subject, case.body, after
+
+
+def _fallen_through(statement: ast.If, after: Sequence[ast.AST]) -> Iterator[Branch]:
+    """`if A: if B: return kernel(x)` and `return reference(x)` after it: B chooses, and so does A."""
+    last = statement.body[-1]
+    if isinstance(last, ast.If) and not last.orelse:
+        inner = [(last.test, last.body, after)] if _leaves(last.body) else [*_fallen_through(last, after)]
+        if inner:
+            yield statement.test, inner[0][1], after
+            yield from inner
 
 
 def _leaves(body: Sequence[ast.AST]) -> bool:
