@@ -288,7 +288,7 @@ def test_a_pure_model_answers_a_second_process_alike(workshop: Workshop) -> None
     "pieces",
     [
         {"mix": "if len(e) == 32:\n    h = h + torch.roll(e, -1, 1)"},
-        {"init": "self.calls = 0", "after": "self.calls += 1\nlogits = logits + (self.calls > 1) * 0.1"},
+        {"init": "self.calls = 0", "after": "self.calls += 1\nlogits = logits * (1 + (self.calls > 1) * 0.1)"},
         {
             "import_": "SEEN = {}",
             "before": "SEEN.update({int(r[0]): 1 for r in x})",

@@ -435,9 +435,17 @@ class _Run:
 
     def _judge_conduct(self, journals: list[records.Journal], left_files: list[str], left_processes: list[str]) -> None:
         """Findings about what a submission did beside training."""
+        # An import that ended the run has a finding of its own already.
+        absent = {(j.problem.module or "").partition(".")[0] for j in journals if j.problem is not None}
         for journal in journals:
+            connected: set[tuple[str, int]] = set()  # an address is looked up and then connected to, on one line
             for event in journal.rank.events:
-                self._judge_use(event, journal.rank.rank)
+                if event.kind == "connect" and event.site is not None:
+                    if (event.site.file, event.site.line) in connected:
+                        continue
+                    connected.add((event.site.file, event.site.line))
+                if event.kind != "import" or event.detail not in absent:
+                    self._judge_use(event, journal.rank.rank)
                 for code, kind, message in _CONDUCT:
                     if event.kind == kind and not self._is_allowed(event):
                         self._find(code, f"{message} {event.detail}", event.site, rank=journal.rank.rank)
