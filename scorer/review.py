@@ -20,6 +20,7 @@ A rule file:
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -202,6 +203,8 @@ def review(artifact: Artifact, profile: Profile) -> list[Finding]:
     digits = sys.get_int_max_str_digits()
     sys.setrecursionlimit(max(limit, 20_000))  # a sum of a thousand terms is a tree a thousand deep
     sys.set_int_max_str_digits(0)  # a file may hold numbers that Python would not print
+    collecting = gc.isenabled()
+    gc.disable()  # the trees of a file live until its review ends: going over them again and again frees nothing
     try:
         return [found for file in (artifact, *artifact.others) for found in _review(file, profile)]
     except RecursionError:
@@ -210,6 +213,8 @@ def review(artifact: Artifact, profile: Profile) -> list[Finding]:
     finally:
         sys.setrecursionlimit(limit)
         sys.set_int_max_str_digits(digits)
+        if collecting:
+            gc.enable()
 
 
 def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
