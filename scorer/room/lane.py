@@ -435,8 +435,10 @@ class _Run:
 
     def _judge_conduct(self, journals: list[records.Journal], left_files: list[str], left_processes: list[str]) -> None:
         """Findings about what a submission did beside training."""
-        # An import that ended the run has a finding of its own already.
-        absent = {(j.problem.module or "").partition(".")[0] for j in journals if j.problem is not None}
+        # An import that ended the run, or that took code from outside of the room, has a finding of its own already.
+        told = [j.problem.module or "" for j in journals if j.problem is not None]
+        told += [event.detail for j in journals for event in j.rank.events if event.kind == "foreign-import"]
+        absent = {name.partition(".")[0] for name in told}
         for journal in journals:
             connected: set[tuple[str, int]] = set()  # an address is looked up and then connected to, on one line
             for event in journal.rank.events:

@@ -19,6 +19,7 @@ from scorer.contest import Profile
 from scorer.findings import define
 from scorer.trusted.model import PUR002, Model, SubmissionError
 from scorer.trusted.process import ModelProcess, ModelProcessError, Submitted
+from scorer.trusted.purity.batch import NEIGHBOURS, POSITION, SIZE
 from scorer.trusted.purity.bench import Bench
 from scorer.trusted.purity.causality import CAUSALITY, causal
 from scorer.trusted.purity.record import Test
@@ -252,6 +253,7 @@ def other_dtypes(bench: Bench) -> None:
                     continue
                 model = Model(process, bench.model.source, reply)
                 there = replace(bench, model=model, logits=model.forward(bench.first))
-                causal(there, alone=False, most_batches=1, where=f", {trial}")
+                alone = bench.record.has_failed(NEIGHBOURS, POSITION, SIZE)
+                causal(there, alone, most_batches=1, where=f", {trial}")
             except (SubmissionError, ModelProcessError) as error:
                 bench.record.not_run(CAUSALITY, trial, str(error))
