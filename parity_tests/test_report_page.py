@@ -9,7 +9,8 @@ import pytest
 
 from parity_tests import report_sample as sample
 from scorer.report.html import page
-from scorer.report.view import View, plain, view
+from scorer.report.view import View, view
+from scorer.report.words import plain
 from scorer.room.receipts import Lane, Outcome
 
 
@@ -124,13 +125,14 @@ def test_variables_that_differ_or_matter_are_shown_and_the_launchers_are_not(fai
 
 
 def test_the_waterfall_starts_at_the_recipes_number_and_ends_at_the_official_one(passing: View) -> None:
-    assert passing.offsets[0].start == pytest.approx(1.83421)
-    assert passing.offsets[-1].end == pytest.approx(1.84093)
-    low, high = passing.offset_range
-    for offset in passing.offsets:
-        assert low < min(offset.start, offset.end)
-        assert high > max(offset.start, offset.end)
-        assert 0 <= offset.left <= offset.left + offset.width <= 100
+    shown = passing.waterfall
+    assert shown is not None
+    assert shown.bars[0].offset.from_bpb == pytest.approx(1.83421)
+    assert shown.bars[-1].offset.to_bpb == pytest.approx(1.84093)
+    for bar in shown.bars:
+        assert shown.low < min(bar.offset.from_bpb, bar.offset.to_bpb)
+        assert shown.high > max(bar.offset.from_bpb, bar.offset.to_bpb)
+        assert 0 <= bar.left <= bar.left + bar.width <= 100
 
 
 def test_the_purity_tests_are_shown_with_every_trial_and_what_was_not_run(passing: View, failing: View) -> None:

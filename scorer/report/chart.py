@@ -10,7 +10,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from scorer.report.view import Curves
+from scorer.report.sections.curves import Curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

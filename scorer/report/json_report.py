@@ -138,10 +138,7 @@ def verdict_json(view: View, findings: list[Finding], profile: Profile) -> str:
             for found, shown in zip(findings, view.findings, strict=True)
         ],
         rows=[VerdictRow(**asdict(row)) for row in view.rows],
-        offsets=[
-            VerdictOffset(name=offset.name, from_bpb=offset.start, to_bpb=offset.end, part_bpb=offset.part)
-            for offset in view.offsets
-        ],
+        offsets=[VerdictOffset(**asdict(bar.offset)) for bar in (view.waterfall.bars if view.waterfall else ())],
         kernels=[
             VerdictKernel(**{name: value for name, value in asdict(kernel).items() if name != "shapes"})
             for kernel in view.kernels

@@ -10,7 +10,8 @@ from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 from junitparser.junitparser import FinalResult
 
 from scorer.findings import CODES
-from scorer.report.view import FindingView, View
+from scorer.report.sections.findings import FindingView
+from scorer.report.view import View
 
 _FAMILIES = {
     "REV": "static review",

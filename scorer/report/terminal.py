@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from scorer.findings import Finding, Severity
-from scorer.report.purity_table import PurityView, purity
-from scorer.report.view import FindingView, View, finding_view
+from scorer.report.sections.findings import FindingView, finding_view
+from scorer.report.sections.offsets import Waterfall
+from scorer.report.sections.purity import PurityView, purity
+from scorer.report.view import View
 from scorer.room.receipts import Receipt
 
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
@@ -40,8 +42,8 @@ def print_view(view: View, console: Console) -> None:
         console.print(Text(f"{trouble.lane} lane {trouble.outcome}: {trouble.problem}", style="red"))
         console.print(Padding(Text("\n".join(trouble.log), style="dim"), (0, 0, 0, 4)))
     console.print(_lanes(view))
-    if view.offsets:
-        console.print(_offsets(view))
+    if view.waterfall:
+        console.print(_offsets(view.waterfall))
     if view.purity:
         console.print(_purity(view.purity))
     for finding in (*view.hard, *view.advice):
@@ -125,14 +127,14 @@ def _lanes(view: View) -> Table:
     return table
 
 
-def _offsets(view: View) -> Table:
+def _offsets(waterfall: Waterfall) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("the way to the official number")
     table.add_column("bpb", justify="right")
     table.add_column("becomes", justify="right")
-    table.add_row(view.offset_start, "", f"{view.offsets[0].start:.6f}")
-    for offset in view.offsets:
-        table.add_row(offset.name, f"{offset.part:+.6f}" if offset.part else "0", f"{offset.end:.6f}")
+    table.add_row(waterfall.start, "", f"{waterfall.bars[0].offset.from_bpb:.6f}")
+    for part in (bar.offset for bar in waterfall.bars):
+        table.add_row(part.name, f"{part.part_bpb:+.6f}" if part.part_bpb else "0", f"{part.to_bpb:.6f}")
     return table
 
 
