@@ -23,8 +23,19 @@ nox.options.reuse_venv = "yes"
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ("3.11", "3.12", "3.13")
-# What a session may know of its caller: where to keep caches and temporary files, and whether a terminal is there.
-KEPT = ("HOME", "TMPDIR", "TERM", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "SUBMISSION_PARITY_CACHE", "CI")
+# What a session may know of its caller: where to keep caches and temporary files, whether a terminal is there, and
+# where a workflow wants its summary.
+KEPT = (
+    "HOME",
+    "TMPDIR",
+    "TERM",
+    "COLUMNS",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "SUBMISSION_PARITY_CACHE",
+    "CI",
+    "GITHUB_STEP_SUMMARY",
+)
 
 
 @nox.session

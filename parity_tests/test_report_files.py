@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from parity_tests import report_sample as sample
-from scorer import report
 from scorer.findings import CODES
+from scorer.report import FILES, Report
 from scorer.report.json_report import Verdict
 from scorer.room import receipts as receipt_files
 from scorer.room.receipts import Lane
@@ -25,11 +25,11 @@ WRITE = """
 import sys
 from pathlib import Path
 from parity_tests import report_sample as sample
-from scorer import report
+from scorer.report import FILES, Report
 receipts = sample.sample_receipts(norm_runs=False)
 if sys.argv[2] == "reversed":
     receipts = dict(reversed(receipts.items()))
-report.write(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile(), Path(sys.argv[1]))
+Report(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile()).write(Path(sys.argv[1]))
 """
 
 
@@ -41,13 +41,13 @@ def files(directory: Path) -> dict[str, bytes]:
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("report") / "out"
     receipts = sample.sample_receipts(norm_runs=False)
-    report.write(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile(), out)
+    Report(sample.failing(), receipts, sample.sample_artifact(), sample.sample_profile()).write(out)
     return out
 
 
 def test_all_files_are_there_and_nothing_half_written(written: Path) -> None:
     receipts = {f"receipts/{lane.value}.json" for lane in sample.sample_receipts()}
-    assert set(files(written)) == {"verdict.json", "junit.xml", "report.html"} | receipts
+    assert set(files(written)) == {*FILES} - {"receipts"} | receipts
 
 
 def test_the_bytes_depend_on_neither_hash_seed_nor_locale_nor_directory_nor_order(
@@ -68,12 +68,12 @@ def test_the_bytes_depend_on_neither_hash_seed_nor_locale_nor_directory_nor_orde
 
 def test_another_input_gives_other_bytes(written: Path, tmp_path: Path) -> None:
     receipts = sample.sample_receipts()
-    report.write(sample.passing(), receipts, sample.sample_artifact(), sample.sample_profile(), tmp_path)
+    Report(sample.passing(), receipts, sample.sample_artifact(), sample.sample_profile()).write(tmp_path)
     same = [name for name, content in files(tmp_path).items() if content == files(written)[name]]
     assert same == ["receipts/control.json"] or same == ["receipts/control.json", "receipts/trusted.json"]
 
 
-@pytest.mark.parametrize("name", ["report.html", "verdict.json", "junit.xml"])
+@pytest.mark.parametrize("name", ["report.html", "summary.md", "verdict.json", "verdict.sarif", "junit.xml"])
 def test_no_path_of_the_machine_is_in_a_report(written: Path, name: str) -> None:
     text = (written / name).read_text(encoding="utf-8")
     assert "/tmp/" not in text
@@ -106,7 +106,7 @@ def test_junit_has_one_case_per_code_and_fails_just_the_hard_ones(written: Path)
 
 def test_junit_has_an_error_when_the_evidence_does_not_decide(tmp_path: Path) -> None:
     comparison = sample.undecided()
-    report.write(comparison, {}, sample.sample_artifact(), sample.sample_profile(), tmp_path)
+    Report(comparison, {}, sample.sample_artifact(), sample.sample_profile()).write(tmp_path)
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert [error.attrib["message"] for error in root.iter("error")] == [comparison.reason]
 
@@ -114,7 +114,7 @@ def test_junit_has_an_error_when_the_evidence_does_not_decide(tmp_path: Path) ->
 @pytest.mark.parametrize("lanes", [[], [Lane.LOCAL], [Lane.ARTIFACT], [Lane.TRUSTED], [Lane.LOCAL, Lane.ARTIFACT]])
 def test_a_report_is_written_from_whatever_lanes_there_are(lanes: list[Lane], tmp_path: Path) -> None:
     receipts = {lane: sample.sample_receipts()[lane] for lane in lanes}
-    report.write(sample.undecided(), receipts, sample.sample_artifact(), sample.sample_profile(), tmp_path)
+    Report(sample.undecided(), receipts, sample.sample_artifact(), sample.sample_profile()).write(tmp_path)
     assert "Inconclusive" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -123,7 +123,7 @@ def test_the_terminal_shows_verdict_first_difference_columns_and_remedy() -> Non
     console = Console(file=stream, width=120)
     receipts = sample.sample_receipts(norm_runs=False)
     comparison = sample.failing()
-    report.show(comparison, receipts, sample.sample_artifact(), sample.sample_profile(), console)
+    Report(comparison, receipts, sample.sample_artifact(), sample.sample_profile()).show(console)
     said = stream.getvalue()
     assert "\x1b" not in said  # a pipe gets plain text
     for words in ("FAIL", "First difference: recipe/model.py:61", "local", "artifact", "trusted", "token count"):

@@ -1,14 +1,8 @@
 """The type of a finding, and the table of every code that can be raised.
 
 A finding is one typed difference or violation. Its code is stable: it never changes its meaning. A code's family is its
-first three letters, and each family is raised by one room of the scorer:
-
-    REV  review    static rules over the artifact          KNB  compare   knobs and arguments
-    RUN  room      what happened while a lane ran          ENV  compare   environment
-    PUR  trusted   purity of the submitted model           LCK  compare   lockstep, update by update
-    CKP  trusted   the checkpoint                          KRN  compare   kernel launches
-    SCR  trusted   scores that should agree                OPS  compare   operators of one update
-    CTL  compare   the comparison's own sensitivity
+first three letters, and each family is raised by one room of the scorer (`FAMILIES`). Its documentation is what the
+code that raises it says of it in `define`; every report, listing and page prints that.
 """
 
 from __future__ import annotations
@@ -17,6 +11,21 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+FAMILIES = {
+    "REV": "static review",
+    "RUN": "runs",
+    "KNB": "knobs",
+    "ENV": "environment",
+    "LCK": "lockstep",
+    "KRN": "kernel launches",
+    "OPS": "operators",
+    "CTL": "sensitivity control",
+    "PUR": "purity",
+    "CKP": "checkpoint",
+    "SCR": "scores",
+}
+"""What the codes of a family are about."""
 
 
 class Severity(StrEnum):
@@ -47,16 +56,21 @@ class Code(BaseModel):
     why: str
     remedy: str
     severity: Severity = Severity.HARD
+    example: str = ""  # code that raises it, where it is about code
 
 
 CODES: dict[str, Code] = {}
 
 
-def define(code: str, *, title: str, why: str, remedy: str, severity: Severity = Severity.HARD) -> str:
+def define(
+    code: str, *, title: str, why: str, remedy: str, severity: Severity = Severity.HARD, example: str = ""
+) -> str:
     """Enter a code into the table; each module defines its own codes once, beside the check that raises them."""
     if code in CODES:
         raise ValueError(f"finding code {code} is defined twice")
-    CODES[code] = Code(title=title, why=why, remedy=remedy, severity=severity)
+    if code[:3] not in FAMILIES:
+        raise ValueError(f"finding code {code} is of no known family; the families are {', '.join(FAMILIES)}")
+    CODES[code] = Code(title=title, why=why, remedy=remedy, severity=severity, example=example)
     return code
 
 

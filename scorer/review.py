@@ -252,7 +252,14 @@ def _read_rules() -> tuple[Rule, ...]:
         for path in sorted(RULES.glob("*.yaml"))
     ]
     for rule in found:
-        define(rule.code, title=rule.title, why=rule.why, remedy=rule.remedy, severity=rule.severity)
+        define(
+            rule.code,
+            title=rule.title,
+            why=rule.why,
+            remedy=rule.remedy,
+            severity=rule.severity,
+            example=rule.example,
+        )
     return tuple(found)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,19 +17,21 @@ import typer
 from pydantic import BaseModel
 from rich.console import Console
 
-from scorer import report
+from scorer import listing
 from scorer.artifact import Artifact
 from scorer.cli import runs
 from scorer.cli.errors import FAIL, INCONCLUSIVE, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
-from scorer.cli.reviewing import Contest, Files, check, checked_profile, read_submission, rules
+from scorer.cli.reviewing import Contest, Files, check, checked_profile, explain, read_submission, rules
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
 from scorer.compare.verdict import undecided, weighed
 from scorer.contest import Profile, load, names
-from scorer.files import ensure_writable
-from scorer.findings import CODES, Finding, Severity
+from scorer.files import ensure_writable, write_atomic
+from scorer.findings import Finding, Severity
+from scorer.report import Report
+from scorer.report.codes import every_code
 from scorer.report.json_report import Verdict
 from scorer.report.profile_table import print_profile
 from scorer.report.terminal import print_evaluations, print_findings, print_purity
@@ -90,7 +94,8 @@ def parity(
 ) -> int:
     """Run recipe, artifact and trusted scorer side by side and say pass, or exactly why not.
 
-    Writes report.html, verdict.json, junit.xml, receipts/*.json and lanes/ (each lane's log and checkpoint).
+    Writes report.html, summary.md, verdict.json, verdict.sarif, junit.xml, receipts/*.json and lanes/ (each lane's log
+    and checkpoint); the summary is appended to $GITHUB_STEP_SUMMARY where that is set.
 
     Example:
 
@@ -104,11 +109,8 @@ def parity(
     caches = "cold" if cold else "warm"
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
-        report.write(comparison, receipts, submission, profile, directory.staging)
-        directory.commit()
-    report.show(comparison, receipts, submission, profile, _console())
-    _say_where(out)
-    return VERDICTS[comparison.verdict]
+        report = _keep(Report(comparison, receipts, submission, profile), directory)
+    return _tell(report, out)
 
 
 @app.command()
@@ -134,11 +136,8 @@ def rehearse(
     plan = parse(launch, profile.launch)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.rehearse(bench, submission, plan)
-        report.write(comparison, receipts, submission, profile, directory.staging)
-        directory.commit()
-    report.show(comparison, receipts, submission, profile, _console())
-    _say_where(out)
-    return VERDICTS[comparison.verdict]
+        report = _keep(Report(comparison, receipts, submission, profile), directory)
+    return _tell(report, out)
 
 
 @app.command()
@@ -198,7 +197,6 @@ def compare(
         scorer compare old/receipts/artifact.json new/receipts/artifact.json --control new/receipts/control.json
     """
     profile = checked_profile(contest)
-    console = _console()
     if (first.suffix == ".json") != (second.suffix == ".json"):
         raise InputError(f"{first}, {second}: one is a receipt and the other a submission; name two of the same kind")
     if first.suffix == ".json":
@@ -210,11 +208,10 @@ def compare(
             receipts[Lane.CONTROL] = receipt_files.read(control)
         text = right.launch.text if right.launch else ""
         submission = Artifact(Path("train.py"), "", text, None, right.subject.sha256, None)
-        comparison = compare_receipts(submission, receipts, [], profile)
+        report = Report(compare_receipts(submission, receipts, [], profile), receipts, submission, profile)
         if out is not None:
             with OutputDirectory(out) as directory:
-                report.write(comparison, receipts, submission, profile, directory.staging)
-                directory.commit()
+                _keep(report, directory)
     else:
         if control is not None:
             raise InputError("--control: two files are run with a control of their own; leave it out")
@@ -225,18 +222,47 @@ def compare(
         with _bench(profile, kit, kit_sha256, out) as (bench, directory):
             caches = "cold" if cold else "warm"
             comparison, receipts = runs.pair(bench, (earlier, plan), (submission, plan), caches)
-            if out is not None:
-                report.write(comparison, receipts, submission, profile, directory.staging)
-                directory.commit()
-    console.print(f"local is {first}, artifact is {second}", markup=False, highlight=False, soft_wrap=True)
-    report.show(comparison, receipts, submission, profile, console)
-    if out is not None:
-        _say_where(out)
-    return VERDICTS[comparison.verdict]
+            report = _keep(Report(comparison, receipts, submission, profile), directory)
+    _console().print(f"local is {first}, artifact is {second}", markup=False, highlight=False, soft_wrap=True)
+    return _tell(report, out)
 
 
 app.command()(check)
 app.command()(rules)
+
+
+@app.command()
+@command
+def findings(
+    code: Annotated[list[str] | None, typer.Argument(help="Codes to explain [default: list all].")] = None,
+    contest: Contest = "embedded",
+    pages: Annotated[
+        Path | None, typer.Option("--pages", help="Write one page of Markdown a code, and an index, to this directory.")
+    ] = None,
+) -> int:
+    """List every code that a finding can have with its weight in a contest, or explain some; or write all as pages.
+
+    Example:
+
+        scorer findings KRN001
+    """
+    codes = every_code()
+    if pages is None:
+        explain(codes, code, checked_profile(contest), "scorer findings")
+        return PASS
+    if code:
+        raise InputError("--pages: writes the pages of all codes; name none")
+    written = listing.pages(codes)
+    if pages.is_dir():
+        for stale in sorted(path for path in pages.iterdir() if _is_page(path.name) and path.name not in written):
+            stale.unlink()
+    for name, text in written.items():
+        write_atomic(pages / name, text)
+    return PASS
+
+
+def _is_page(name: str) -> bool:
+    return re.fullmatch(r"[A-Z]{3}[0-9]{3}\.md", name) is not None
 
 
 @app.command()
@@ -381,7 +407,7 @@ def _bench(
     """The kit, a directory to collect results in, and progress; a signal ends every lane and leaves nothing behind."""
     console = Console(stderr=True)
     with guard(), contextlib.ExitStack() as stack:
-        if out is None:
+        if out is None:  # results are thrown away
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-parity-"))) / "out"
         directory = OutputDirectory(out)
         paths = _kit(profile, kit, kit_sha256)
@@ -421,10 +447,8 @@ def _file(path: Path, what: str) -> None:
 
 def strict(profile: Profile) -> Profile:
     """The profile with every code that would only advise made to decide; those switched off stay off."""
-    import scorer.trusted.judge  # noqa: F401  (enters the last of the codes into the table)
-
     stated = {code: "hard" if weight == "advice" else weight for code, weight in profile.rules.items()}
-    advice = {code: "hard" for code, entry in CODES.items() if entry.severity is Severity.ADVICE}
+    advice = {code: "hard" for code, entry in every_code().items() if entry.severity is Severity.ADVICE}
     return Profile.model_validate({**profile.model_dump(), "rules": advice | stated})
 
 
@@ -453,5 +477,21 @@ def _show_lane(receipt: Receipt, profile: Profile, path: Path | None = None) -> 
     return INCONCLUSIVE if any(map(undecided, findings)) else PASS
 
 
-def _say_where(out: Path) -> None:
-    _console().print(f"Report: {out / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+def _keep(report: Report, directory: OutputDirectory) -> Report:
+    """Put the report beside what the lanes left, and all of it in place."""
+    report.write(directory.staging)
+    directory.commit()
+    return report
+
+
+def _tell(report: Report, out: Path | None) -> int:
+    """Show the report in the terminal and where GitHub asks for it, say where it is, and give its exit code."""
+    console = _console()
+    report.show(console)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(report.summary())
+    if out is not None:
+        console.print(f"Report: {out / 'report.html'}", markup=False, highlight=False, soft_wrap=True)
+    return VERDICTS[report.comparison.verdict]

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-OURS = {"verdict.json", "junit.xml", "report.html", "receipts", "lanes", "receipt.json", "log.txt", "out"}
+from scorer.report import FILES
+
+OURS = {*FILES, "lanes", "receipt.json", "log.txt", "out"}
 """Top-level names that the commands write: a directory that holds no other may be replaced."""
 
 

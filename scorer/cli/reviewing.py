@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +15,11 @@ from scorer import listing
 from scorer.artifact import MANIFEST_FILE, Artifact
 from scorer.cli.errors import FAIL, PASS, InputError, command
 from scorer.contest import Profile, load
-from scorer.findings import CODES
-from scorer.review import ALL_RULES, review
+from scorer.findings import CODES, Code
+from scorer.review import ALL_RULES, SYNTAX, review
+
+STATIC = {rule.code: CODES[rule.code] for rule in ALL_RULES}
+"""Codes of the static rules."""
 
 Contest = Annotated[str, typer.Option("--contest", help="Contest profile: a name, or a path to a YAML file.")]
 Files = Annotated[
@@ -66,7 +70,9 @@ def check(
     elif output_format is FindingFormat.GITHUB:
         print(listing.github(found), end="")
     else:
-        print(listing.as_json(found) if output_format is FindingFormat.JSON else listing.sarif(found, profile))
+        in_force = sorted(code for code in {SYNTAX, *STATIC} if profile.rules.get(code) != "off")
+        sarif = output_format is FindingFormat.SARIF
+        print(listing.sarif(found, profile, "scorer check", in_force) if sarif else listing.as_json(found))
     return FAIL if any(located.hard for located in found) else PASS
 
 
@@ -81,25 +87,29 @@ def rules(
 
         scorer rules REV010
     """
-    profile = checked_profile(contest)
-    if not code:
-        listing.print_rules(ALL_RULES, profile, _console())
-        return PASS
-    known = {rule.code: rule for rule in ALL_RULES}
-    for wanted in code:
-        if wanted.upper() not in known:
-            raise InputError(f"{wanted}: no rule has this code; `scorer rules` lists them all")
-    for wanted in code:
-        listing.print_rule(known[wanted.upper()], profile, _console())
+    explain(STATIC, code, checked_profile(contest), "scorer rules")
     return PASS
+
+
+def explain(codes: Mapping[str, Code], wanted: list[str] | None, profile: Profile, command: str) -> None:
+    """List all of `codes`, or explain the wanted ones. Raises InputError for one that is not among them."""
+    if not wanted:
+        listing.print_codes(codes, profile, _console())
+    named = [code.upper() for code in wanted or []]
+    for code in named:
+        if code not in codes:
+            raise InputError(f"{code}: `{command}` knows no such code; without an argument it lists them all")
+    for code in named:
+        listing.print_code(code, codes[code], profile, _console())
 
 
 def checked_profile(contest: str) -> Profile:
     """The contest's profile, its rules checked against the table of finding codes."""
     profile = load(contest)
     if not profile.rules.keys() <= CODES.keys():
-        import scorer.cli.runs
-        import scorer.trusted.judge  # noqa: F401  (both: what enters the other codes into the table)
+        from scorer.report.codes import every_code
+
+        every_code()
     return load(contest, CODES) if profile.rules else profile
 
 

@@ -1,4 +1,4 @@
-"""Findings for people, with the line that each is about, and as JSON; and the rules themselves."""
+"""Findings for people, with the line that each is about, and as JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,9 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.text import Text
 
-from scorer.contest import Profile
-from scorer.findings import Severity
 from scorer.listing.located import Located
-from scorer.review import Rule
 
 WIDEST = 120  # characters of a source line that are shown
 
@@ -95,24 +90,3 @@ def as_json(findings: Sequence[Located]) -> str:
         for found in findings
     ]
     return json.dumps(records, indent=1, sort_keys=True)
-
-
-def print_rules(rules: Sequence[Rule], profile: Profile, console: Console) -> None:
-    """Print one line a rule: code, weight in a contest, title."""
-    for rule in sorted(rules, key=lambda rule: rule.code):
-        weight = profile.rules.get(rule.code, rule.severity.value)
-        style = {"hard": "red", "advice": "yellow", "off": "dim"}[weight]
-        console.print(Text.assemble((rule.code, "bold"), f" {weight:6} ", rule.title, style=style), soft_wrap=True)
-
-
-def print_rule(rule: Rule, profile: Profile, console: Console) -> None:
-    """Print everything about a rule: what it finds, why that matters, an example, and what to do."""
-    weight = profile.rules.get(rule.code, rule.severity.value)
-    style = "bold red" if weight == Severity.HARD.value else "bold yellow"
-    console.print(Text.assemble((rule.code, style), f" {rule.title} ({weight})"), soft_wrap=True)
-    console.print(Padding(Text(rule.why), (1, 0, 1, 2)))
-    example = Syntax(rule.example.rstrip("\n"), "python", background_color="default")
-    console.print(Padding(example, (0, 0, 1, 4)))
-    console.print(Padding(Text.assemble(("Instead: ", "bold"), rule.remedy), (0, 0, 0, 2)))
-    if rule.faults:
-        console.print(Padding(Text(f"Seen as: {', '.join(rule.faults)}", style="dim"), (0, 0, 0, 2)))

@@ -5,30 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from scorer.contest import Profile
-from scorer.findings import CODES, Severity
+from scorer.findings import CODES, Code
+from scorer.listing.codes import markdown
 from scorer.listing.located import Located
-from scorer.review import ALL_RULES, SYNTAX, Rule
 
 SCHEMA = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/main/Schemata/sarif-schema-2.1.0.json"
 LEVELS = {"hard": "error", "advice": "warning"}
 
 
-def sarif(findings: Sequence[Located], profile: Profile) -> str:
-    """The log of one run over all findings, with what every rule of the contest means."""
-    in_force = [rule for rule in ALL_RULES if profile.rules.get(rule.code) != "off"]
-    rules = [_syntax(), *(_rule(rule, profile) for rule in sorted(in_force, key=lambda rule: rule.code))]
+def sarif(findings: Sequence[Located], profile: Profile, command: str, codes: Iterable[str]) -> str:
+    """The log of one run of `command` over all findings, with what each of `codes` means; those must hold all found."""
+    rules = [_descriptor(code, CODES[code], profile) for code in codes]
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     seen: Counter[str] = Counter()
     results = [_result(found, indices, seen) for found in findings]
     driver = {
-        "name": "scorer check",
-        "fullName": f"Static review for the contest {profile.name}, version {profile.version}",
+        "name": command,
+        "fullName": f"{command}, for the contest {profile.name}, version {profile.version}",
         "semanticVersion": f"{profile.version}.0.0",
         "rules": rules,
     }
@@ -41,26 +40,15 @@ def sarif(findings: Sequence[Located], profile: Profile) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, sort_keys=True)
 
 
-def _syntax() -> dict[str, Any]:
-    code = CODES[SYNTAX]
-    return _descriptor(SYNTAX, code.title, code.why, code.remedy, "", Severity.HARD.value)
-
-
-def _rule(rule: Rule, profile: Profile) -> dict[str, Any]:
-    weight = profile.rules.get(rule.code, rule.severity.value)
-    return _descriptor(rule.code, rule.title, rule.why, rule.remedy, rule.example, weight)
-
-
-def _descriptor(code: str, title: str, why: str, remedy: str, example: str, weight: str) -> dict[str, Any]:
-    shown = f"\n\n```python\n{example.rstrip()}\n```" if example else ""
-    words = "".join(character if character.isalnum() else " " for character in title.title())
+def _descriptor(code: str, meaning: Code, profile: Profile) -> dict[str, Any]:
+    words = "".join(character if character.isalnum() else " " for character in meaning.title.title())
     return {
         "id": code,
         "name": "".join(words.split()),
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": why},
-        "help": {"text": f"{why}\n\n{remedy}", "markdown": f"{why}{shown}\n\n**Instead:** {remedy}"},
-        "defaultConfiguration": {"level": LEVELS[weight]},
+        "shortDescription": {"text": meaning.title},
+        "fullDescription": {"text": meaning.why},
+        "help": {"text": f"{meaning.why}\n\n{meaning.remedy}", "markdown": markdown(meaning)},
+        "defaultConfiguration": {"level": LEVELS[profile.rules.get(code, meaning.severity.value)]},
     }
 
 

@@ -40,6 +40,7 @@ class VerdictFinding(Part):
     evidence: dict[str, str]
     why: str
     remedy: str
+    example: str = Field(default="", description="code that raises it; empty where it is not about code")
 
 
 class VerdictRow(Part):
@@ -134,6 +135,7 @@ def verdict_json(view: View, findings: list[Finding], profile: Profile) -> str:
                 evidence=dict(shown.evidence),
                 why=CODES[found.code].why,
                 remedy=CODES[found.code].remedy,
+                example=CODES[found.code].example,
             )
             for found, shown in zip(findings, view.findings, strict=True)
         ],

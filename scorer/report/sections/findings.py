@@ -22,6 +22,7 @@ class FindingView:
     evidence: tuple[tuple[str, str], ...]
     why: str
     remedy: str
+    example: str  # code that raises it, or ""
 
 
 def finding_view(found: Finding) -> FindingView:
@@ -41,4 +42,5 @@ def finding_view(found: Finding) -> FindingView:
         evidence=tuple((name, plain(told(found.evidence[name]))) for name in sorted(found.evidence)),
         why=code.why,
         remedy=code.remedy,
+        example=code.example,
     )
