@@ -12,6 +12,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -28,6 +29,7 @@ from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
 from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
+from scorer.ledger import week
 from scorer.report.profile_table import print_profile
 from scorer.review import review
 from scorer.room import checkpoint, log, records, variables
@@ -449,7 +451,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "review.core_variables": ([], reviewed(FLAGS)),
     "review.grid_variable": (None, reviewed(GRID)),
     "rules": ({"REV004": "advice"}, reviewed("import nowhere\n" + SUBMISSION)),
-    "facts.uploads_per_week": (1, told),
+    "facts.uploads_per_week": (1, lambda profile: str(week([], profile, date(2026, 9, 3)))),
     "facts.fingerprints[].split": ("other", compared()),
     "facts.fingerprints[].max_tokens": (1, compared()),
     "facts.fingerprints[].world_size": (2, compared()),

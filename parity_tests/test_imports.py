@@ -20,6 +20,7 @@ ROOMS = [
     "room",
     "trusted",
     "compare",
+    "ledger",
     "report",
     "cli",
     "__main__",

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from scorer import listing
 from scorer.artifact import Artifact
-from scorer.cli import runs
+from scorer.cli import runs, uploads
 from scorer.cli.errors import FAIL, INCONCLUSIVE, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
@@ -54,6 +54,7 @@ lane_app = typer.Typer(no_args_is_help=True, help="Run one lane alone and leave 
 contest_app = typer.Typer(no_args_is_help=True, help="Read contest profiles.")
 app.add_typer(lane_app, name="lane")
 app.add_typer(contest_app, name="contest")
+app.add_typer(uploads.app, name="upload")
 
 Kit = Annotated[
     Path | None, typer.Option("--kit", help="Directory with the organiser's kit [default: the contest's own].")
@@ -90,6 +91,9 @@ def parity(
     kit: Kit = None,
     kit_sha256: KitHash = None,
     cold: Cold = False,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="Ledger of uploads: the report tells what changed since the last.")
+    ] = None,
     strictly: Annotated[bool, typer.Option("--strict", help="Advice counts as much as any other finding.")] = False,
 ) -> int:
     """Run recipe, artifact and trusted scorer side by side and say pass, or exactly why not.
@@ -107,9 +111,10 @@ def parity(
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
     root, environment = _directory(local_root), _assignments(local_env or [])
     caches = "cold" if cold else "warm"
+    since = None if ledger is None else uploads.changes(ledger, submission, profile)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
-        report = _keep(Report(comparison, receipts, submission, profile), directory)
+        report = _keep(Report(comparison, receipts, submission, profile, since), directory)
     return _tell(report, out)
 
 

@@ -28,12 +28,14 @@ def _told() -> tuple[type[Exception], ...]:
     from scorer.artifact import ArtifactError
     from scorer.cli.output import OutputError
     from scorer.contest import ProfileError
+    from scorer.ledger import LedgerError
     from scorer.room.cleanroom import RoomError
     from scorer.room.kit import KitError
     from scorer.room.launch import LaunchError
     from scorer.room.receipts import ReceiptError
 
-    return InputError, OutputError, ArtifactError, ProfileError, LaunchError, RoomError, KitError, ReceiptError
+    ours = InputError, OutputError, ArtifactError, ProfileError, LedgerError
+    return *ours, LaunchError, RoomError, KitError, ReceiptError
 
 
 def _stopped() -> tuple[type[BaseException], ...]:

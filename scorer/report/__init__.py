@@ -13,6 +13,7 @@ from scorer.artifact import Artifact
 from scorer.compare import Comparison
 from scorer.contest import Profile
 from scorer.files import write_atomic
+from scorer.ledger import Changes
 from scorer.report.html import page
 from scorer.report.json_report import verdict_json
 from scorer.report.junit import junit_xml
@@ -37,11 +38,12 @@ class Report:
     receipts: Mapping[Lane, Receipt]
     artifact: Artifact
     profile: Profile
+    since: Changes | None = None  # the last upload; None where no ledger knows of one
 
     @cached_property
     def view(self) -> View:
         """What all the reports show."""
-        return view(self.comparison, self.receipts, self.artifact, self.profile)
+        return view(self.comparison, self.receipts, self.artifact, self.profile, self.since)
 
     def write(self, out: Path) -> None:
         """Write FILES into `out`, each atomically. Raises OSError when the directory cannot be written."""

@@ -12,8 +12,10 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from scorer.compare.verdict import Verdict as Decision
 from scorer.contest import Profile
 from scorer.findings import CODES, Finding
+from scorer.ledger import Changes
 from scorer.report.view import View
 
 SCHEMA_VERSION = 1
@@ -91,11 +93,29 @@ class VerdictVariable(Part):
     matters: str = Field(description="numerics, speed or execution; empty where nothing is known")
 
 
+class VerdictKnob(Part):
+    """A knob that changed since the last upload: its values as JSON; empty where it has none."""
+
+    name: str
+    before: str
+    after: str
+
+
+class VerdictUpload(Part):
+    """The last upload that the ledger knows, and what changed since."""
+
+    date: str
+    artifact_sha256: str
+    bpb: float | None = Field(description="the organiser's score, where it is known")
+    knobs: list[VerdictKnob]
+    files: str = Field(description="a sentence on train.py, its sources and the launch string")
+
+
 class Verdict(Part):
     """The whole document."""
 
     schema_version: int = SCHEMA_VERSION
-    verdict: str = Field(description="pass, fail or inconclusive")
+    verdict: Decision
     reason: str
     contest: str
     contest_version: int
@@ -108,6 +128,7 @@ class Verdict(Part):
     kernels: list[VerdictKernel]
     times: list[VerdictTime]
     environment: list[VerdictVariable]
+    last_upload: VerdictUpload | None = Field(default=None, description="null where no ledger was named, or has none")
     provenance: dict[str, str]
 
 
@@ -150,6 +171,17 @@ def verdict_json(view: View, findings: list[Finding], profile: Profile) -> str:
             for time in view.times
         ],
         environment=[VerdictVariable(**asdict(variable)) for variable in view.environment],
+        last_upload=None if view.since is None else _upload(view.since),
         provenance=dict(view.provenance),
     )
     return json.dumps(document.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _upload(found: Changes) -> VerdictUpload:
+    return VerdictUpload(
+        date=found.since.date.isoformat(),
+        artifact_sha256=found.since.artifact_sha256,
+        bpb=found.since.bpb,
+        knobs=[VerdictKnob(**asdict(knob)) for knob in found.knobs],
+        files=found.sentence,
+    )

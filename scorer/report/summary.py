@@ -37,6 +37,12 @@ def _lines(view: View) -> Iterator[str]:
         first = [view.waterfall.start, "", f"{parts[0].from_bpb:.6f}"]
         rows = ([part.name, f"{part.part_bpb:+.6f}" if part.part_bpb else "0", f"{part.to_bpb:.6f}"] for part in parts)
         yield from _table(["measurement", "bpb", "becomes"], [first, *rows])
+    if view.since:
+        since = view.since.since
+        yield from (f"### Since the last upload ({since.date.isoformat()}, {_code(since.artifact_sha256[:12])})", "")
+        if view.since.knobs:
+            yield from _table(["knob", "then", "now"], ([k.name, k.before, k.after] for k in view.since.knobs))
+        yield from (_text(view.since.sentence), "")
 
 
 def _findings(findings: Sequence[FindingView]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from scorer.findings import Finding, Severity
 from scorer.report.sections.findings import FindingView, finding_view
 from scorer.report.sections.offsets import Waterfall
 from scorer.report.sections.purity import PurityView, purity
+from scorer.report.upload_table import changed
 from scorer.report.view import View
 from scorer.room.receipts import Receipt
 
@@ -44,6 +45,10 @@ def print_view(view: View, console: Console) -> None:
     console.print(_lanes(view))
     if view.waterfall:
         console.print(_offsets(view.waterfall))
+    if view.since:
+        since = view.since.since
+        told = f"Since the last upload ({since.date.isoformat()}, {since.artifact_sha256[:12]}): "
+        console.print(Text.assemble((told, "bold"), changed(view.since)), soft_wrap=True)
     if view.purity:
         console.print(_purity(view.purity))
     for finding in (*view.hard, *view.advice):

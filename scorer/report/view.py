@@ -14,7 +14,9 @@ from scorer.artifact import Artifact
 from scorer.compare import Comparison, Row
 from scorer.compare.case import Case
 from scorer.compare.operators import Change
+from scorer.compare.verdict import Verdict
 from scorer.contest import Profile
+from scorer.ledger import Changes
 from scorer.report.sections import lanes
 from scorer.report.sections.curves import Curves, curves
 from scorer.report.sections.environment import EnvironmentView, environment
@@ -34,7 +36,7 @@ from scorer.room.receipts import Lane, Receipt
 class View:
     """Everything a report shows."""
 
-    verdict: str
+    verdict: Verdict
     reason: str  # the comparison's own words
     sentence: str  # the same without the first finding, which is shown by itself
     contest: str
@@ -58,6 +60,7 @@ class View:
     times: tuple[TimeView, ...]
     environment: tuple[EnvironmentView, ...]
     knobs: tuple[KnobView, ...]
+    since: Changes | None  # the last upload
     purity: tuple[PurityView, ...]
     purity_seconds: float | None
     provenance: tuple[tuple[str, str], ...]
@@ -73,7 +76,13 @@ class View:
         return tuple(finding for finding in self.findings if not finding.hard)
 
 
-def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Artifact, profile: Profile) -> View:
+def view(
+    comparison: Comparison,
+    receipts: Mapping[Lane, Receipt],
+    artifact: Artifact,
+    profile: Profile,
+    since: Changes | None = None,
+) -> View:
     """Draw everything that the reports show from a comparison and the receipts it was made of."""
     case = Case(artifact, receipts, profile)
     candidate = case.artifact_lane
@@ -104,6 +113,7 @@ def view(comparison: Comparison, receipts: Mapping[Lane, Receipt], artifact: Art
         times=times(case),
         environment=environment(case),
         knobs=knobs(case),
+        since=since,
         purity=purity(case.trusted),
         purity_seconds=case.trusted.purity_seconds if case.trusted else None,
         provenance=provenance(case),
