@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from parity_tests import report_sample as sample
+from scorer.compare import Comparison
+from scorer.findings import Place, finding
 from scorer.report.html import page
 from scorer.report.view import View, view
 from scorer.report.words import plain
@@ -72,7 +79,95 @@ def test_the_page_is_well_formed_and_needs_nothing_but_itself(failing: View) -> 
     assert [address for address in reader.addresses if not address.startswith("data:")] == []
     assert "@import" not in document
     assert not re.search(r"url\((?!#)", document)
-    assert "prefers-color-scheme: dark" in document
+    assert "screen and (prefers-color-scheme: dark)" in document
+
+
+@pytest.mark.parametrize("which", ["passing", "failing"])
+def test_the_page_has_the_structure_that_a_reader_without_eyes_needs(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    document = page(request.getfixturevalue(which))
+    assert '<html lang="en">' in document
+    assert len(re.findall(r"<title>[^<]+</title>", document)) == 1
+    levels = [int(level) for level in re.findall(r"<h([1-6])", document)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    tables = re.findall(r"<table.*?</table>", document, re.DOTALL)
+    assert len(tables) >= 5
+    for table in tables:
+        assert "<caption>" in table
+        assert table.count("<th ") == table.count('<th scope="')
+        if "<thead>" in table:
+            assert all("data-label" in cell for cell in re.findall(r"<td[^>]*>", table))
+    for control in re.findall(r"<(?:details|svg)[^>]*>.{0,60}", document, re.DOTALL):
+        assert "<summary" in control or 'aria-hidden="true"' in control, control
+
+
+def luminance(colour: str) -> float:
+    """Of `#rrggbb`: www.w3.org/TR/WCAG21, relative luminance."""
+    shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_of_text_can_be_read_on_every_ground(scheme: int, passing: View) -> None:
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # just too pale
+    roots = re.findall(r":root \{(.*?)\}", page(passing), re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", roots[scheme]))
+    assert len(colours) >= 16
+    pairs = [(text, ground) for text in ("ink", "muted") for ground in ("page", "surface", "sunk")]
+    for tone in ("pass", "fail", "unsure"):
+        pairs += [(tone, "surface"), (tone, f"{tone}-soft"), ("ink", f"{tone}-soft"), ("muted", f"{tone}-soft")]
+    pale = {pair: round(found, 2) for pair in pairs if (found := contrast(*(colours[name] for name in pair))) < 4.5}
+    assert not pale
+
+
+def test_lines_that_are_named_are_shown_in_recipe_and_artifact(tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe"
+    recipe.mkdir()
+    (recipe / "model.py").write_text("".join(f"recipe line {number}\n" for number in range(1, 99)))
+    sha256 = hashlib.sha256((recipe / "model.py").read_bytes()).hexdigest()
+    artifact = sample.sample_artifact()
+    artifact = replace(artifact, source="".join(f"built line {number}\n" for number in range(1, 500)))
+
+    def shown(recipe: Path | None, sources: dict[str, str]) -> View:
+        built = replace(artifact, manifest={**(artifact.manifest or {}), "sources": sources})
+        receipts = sample.sample_receipts(norm_runs=False)
+        return view(sample.failing(), receipts, built, sample.sample_profile(), recipe=recipe)
+
+    whole = shown(tmp_path, {"recipe/model.py": sha256})
+    first = whole.sources[0]
+    assert (first.place, first.artifact_line) == ("recipe/model.py:61", 402)
+    assert [line.text for line in first.recipe if line.marked] == ["recipe line 61"]
+    assert [line.text for line in first.artifact if line.marked] == ["built line 402"]
+    document = page(whole)
+    assert document.index('<a href="#source-1"><code>recipe/model.py:61</code></a>') < document.index('id="source-1"')
+    for view_without, why in (
+        (shown(None, {}), "was not at hand"),
+        (shown(tmp_path / "recipe", {}), "not in the recipe's directory"),
+        (shown(tmp_path, {"recipe/model.py": "0" * 64}), "has changed since"),
+    ):
+        other = view_without.sources[0]
+        assert other.recipe == ()
+        assert why in other.missing
+        assert why in html.unescape(page(view_without))
+
+
+def test_no_file_outside_of_the_recipe_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("secret\n" * 9)
+    (tmp_path / "recipe").mkdir()
+    found = finding("KNB001", "x", place=Place(file="../secret.py", line=3), artifact_line=2)
+    comparison = Comparison("fail", "x", [found], [], [])
+    shown = view(comparison, {}, sample.sample_artifact(), sample.sample_profile(), recipe=tmp_path / "recipe")
+    assert shown.sources[0].recipe == ()
+    assert "secret\n" not in page(shown)
 
 
 def test_every_identifier_is_used_once_and_every_reference_hits(failing: View) -> None:
@@ -97,10 +192,10 @@ def test_a_pass_shows_no_difference(passing: View) -> None:
 
 def test_a_failure_shows_each_finding_with_the_paragraph_of_its_code(failing: View) -> None:
     text = Reader(page(failing)).text
-    for finding in failing.findings:
-        assert finding.code in text
-        assert finding.why in text
-        assert finding.remedy in text
+    for shown in failing.findings:
+        assert shown.code in text
+        assert shown.why in text
+        assert shown.remedy in text
     assert "part at update 3" in text
 
 

@@ -114,7 +114,7 @@ def parity(
     since = None if ledger is None else uploads.changes(ledger, submission, profile)
     with _bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
-        report = _keep(Report(comparison, receipts, submission, profile, since), directory)
+        report = _keep(Report(comparison, receipts, submission, profile, since, root), directory)
     return _tell(report, out)
 
 

@@ -32,18 +32,19 @@ FILES = ("verdict.json", "verdict.sarif", "junit.xml", "report.html", "summary.m
 
 @dataclass(frozen=True)
 class Report:
-    """A comparison with everything that it was made from. The same of all these give the same bytes."""
+    """A comparison with everything that it was made from. The same of all these gives the same bytes."""
 
     comparison: Comparison
     receipts: Mapping[Lane, Receipt]
     artifact: Artifact
     profile: Profile
     since: Changes | None = None  # the last upload; None where no ledger knows of one
+    recipe: Path | None = None  # the directory that it is imported from; None: its lines are not shown
 
     @cached_property
     def view(self) -> View:
         """What all the reports show."""
-        return view(self.comparison, self.receipts, self.artifact, self.profile, self.since)
+        return view(self.comparison, self.receipts, self.artifact, self.profile, self.since, self.recipe)
 
     def write(self, out: Path) -> None:
         """Write FILES into `out`, each atomically. Raises OSError when the directory cannot be written."""

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from scorer.report.chart import loss_chart
-from scorer.report.view import View
+from scorer.report.view import OPERATORS, View
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _WIDE, _NARROW = (10.0, 3.7), (4.4, 3.6)  # inches; the page shows one or the other by its width
@@ -35,6 +35,8 @@ def page(view: View) -> str:
     drawn = bool(view.curves.series)
     return environment.get_template("report.html.j2").render(
         view=view,
+        at_once=OPERATORS,
+        anchors={source.place: f"source-{number}" for number, source in enumerate(view.sources, 1)},
         wide=Markup(loss_chart(view.curves, "wide", *_WIDE)) if drawn else "",
         narrow=Markup(loss_chart(view.curves, "narrow", *_NARROW)) if drawn else "",
     )

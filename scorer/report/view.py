@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from scorer.artifact import Artifact
 from scorer.compare import Comparison, Row
@@ -27,9 +28,13 @@ from scorer.report.sections.offsets import Waterfall, waterfall
 from scorer.report.sections.operators import operators
 from scorer.report.sections.provenance import provenance
 from scorer.report.sections.purity import PurityView, purity
+from scorer.report.sections.sources import SourceView, sources
 from scorer.report.sections.times import TimeView, times
 from scorer.report.words import plain
 from scorer.room.receipts import Lane, Receipt
+
+OPERATORS = 8
+"""Changed operators that are shown at once; the others on demand."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class View:
     since: Changes | None  # the last upload
     purity: tuple[PurityView, ...]
     purity_seconds: float | None
+    sources: tuple[SourceView, ...]
     provenance: tuple[tuple[str, str], ...]
 
     @property
@@ -82,12 +88,20 @@ def view(
     artifact: Artifact,
     profile: Profile,
     since: Changes | None = None,
+    recipe: Path | None = None,
 ) -> View:
-    """Draw everything that the reports show from a comparison and the receipts it was made of."""
+    """Draw everything that the reports show from a comparison and the receipts it was made of.
+
+    `recipe` is the directory that the recipe is imported from, for excerpts of its lines.
+    """
     case = Case(artifact, receipts, profile)
     candidate = case.artifact_lane
     shown = [finding_view(finding) for finding in comparison.findings]
     changes, compared = operators(case)
+    launched = kernels(case)
+    named = [(one.place, one.artifact_line) for one in shown]
+    named += [(str(change.place or ""), change.line) for change in changes[:OPERATORS]]
+    named += [(kernel.place, None) for kernel in launched]
     return View(
         verdict=comparison.verdict,
         reason=plain(comparison.reason),
@@ -107,7 +121,7 @@ def view(
         rows=lanes.rows(comparison),
         curves=curves(case),
         waterfall=waterfall(comparison),
-        kernels=kernels(case),
+        kernels=launched,
         operators=changes,
         operators_compared=compared,
         times=times(case),
@@ -116,6 +130,7 @@ def view(
         since=since,
         purity=purity(case.trusted),
         purity_seconds=case.trusted.purity_seconds if case.trusted else None,
+        sources=sources(named, artifact, recipe),
         provenance=provenance(case),
     )
 

@@ -1,0 +1,165 @@
+"""The report page in a real Chromium, light and dark, on a phone and on a desktop; a stand-alone page, without scripts.
+
+The page itself is never changed: a second page shows it in frames of both widths and measures it there.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parity_tests import report_sample as sample
+from scorer.report import Report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
+
+WIDTHS = (390, 1280)
+SCHEMES = {"dark": 0, "light": 1}  # Chromium's numbers
+MEASURE = """
+<!DOCTYPE html><meta charset="utf-8"><body style="margin: 0">FRAMES<pre id="said"></pre><script>
+const luminance = rgb => rgb.map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+const numbers = text => text.match(/[\\d.]+/g).map(Number);
+const view = element => element.ownerDocument.defaultView;
+function behind(element) {
+  for (let at = element; at; at = at.parentElement) {
+    const [r, g, b, a = 1] = numbers(view(at).getComputedStyle(at).backgroundColor);
+    if (a === 1) return [r, g, b];
+    if (a > 0) throw new Error("a background that is half seen through");
+  }
+  return [255, 255, 255];
+}
+function scrolls(element) {
+  for (let at = element.parentElement; at; at = at.parentElement)
+    if (["auto", "scroll"].includes(view(at).getComputedStyle(at).overflowX)) return true;
+  return false;
+}
+function measure(frame) {
+  const page = frame.contentDocument, root = page.documentElement, texts = [];
+  for (const details of page.querySelectorAll("details")) details.open = true;
+  const outside = [...page.body.querySelectorAll("*")].filter(element => {
+    const box = element.getBoundingClientRect();
+    return box.width && box.right > frame.clientWidth + .5 && !scrolls(element);
+  }).map(element => element.outerHTML.slice(0, 80));
+  const walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
+    const box = element.getBoundingClientRect();
+    if (!text || box.width < 2 || box.height < 2 || element.closest("style, caption")) continue;
+    const style = view(element).getComputedStyle(element);
+    const inks = element.closest("svg") ? style.fill : style.color;
+    if (inks === "none") continue;
+    const [one, other] = [luminance(numbers(inks).slice(0, 3)), luminance(behind(element))];
+    const contrast = (Math.max(one, other) + .05) / (Math.min(one, other) + .05);
+    texts.push({text: text.slice(0, 40), contrast, size: parseFloat(style.fontSize)});
+  }
+  const shown = selector => page.querySelector(selector)?.getBoundingClientRect().width > 0;
+  const background = view(page.body).getComputedStyle(page.body).backgroundColor;
+  return {scroll: root.scrollWidth, height: root.scrollHeight, outside, texts, background,
+    wide: shown(".plot .wide"), narrow: shown(".plot .narrow"), heads: shown("thead")};
+}
+addEventListener("load", () => {
+  const found = {};
+  for (const frame of document.querySelectorAll("iframe")) {
+    const at = frame.contentDocument.querySelector(".sides");
+    frame.contentWindow.location.hash = at.id;
+    const opened = at.closest("details").open;
+    found[frame.clientWidth] = {opened, ...measure(frame)};
+  }
+  document.getElementById("said").textContent = JSON.stringify(found);
+});
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Any]:
+    """What was measured, by scheme and width, of a failing page, which has everything that a page can have."""
+    directory = tmp_path_factory.mktemp("browser")
+    write(directory)
+    return {(scheme, int(width)): found for scheme in SCHEMES for width, found in measure(directory, scheme).items()}
+
+
+def write(directory: Path) -> None:
+    artifact, profile = sample.sample_artifact(), sample.sample_profile()
+    (directory / "recipe").mkdir()
+    (directory / "recipe" / "model.py").write_text("\n".join(f"line_{n} = 'x' * {n}{' ' * n}# end" for n in range(99)))
+    Report(sample.failing(), sample.sample_receipts(norm_runs=False), artifact, profile, recipe=directory).write(
+        directory
+    )
+
+
+def measure(directory: Path, scheme: str) -> dict[str, Any]:
+    frames = "".join(
+        f'<iframe src="report.html" style="width: {w}px; height: 900px; border: 0"></iframe>' for w in WIDTHS
+    )
+    (directory / "measure.html").write_text(MEASURE.replace("FRAMES", frames), "utf-8")
+    assert CHROMIUM is not None
+    words = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+        "--allow-file-access-from-files", f"--user-data-dir={directory / f'chromium-{scheme}'}",
+        f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", "--window-size=1800,1000", "--dump-dom",
+        (directory / "measure.html").as_uri(),
+    ]  # fmt: skip
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    said = re.search(r'<pre id="said">(.+?)</pre>', ran.stdout, re.DOTALL)
+    assert said is not None, ran.stderr[-2000:]
+    found: dict[str, Any] = json.loads(html.unescape(said[1]))
+    return found
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_does_not_scroll_sideways_and_nothing_is_cut_off(
+    scheme: str, width: int, shown: dict[tuple[str, int], Any]
+) -> None:
+    found = shown[scheme, width]
+    assert found["scroll"] == width
+    assert found["outside"] == []
+    assert found["height"] > 2000  # it was laid out
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_text_can_be_read(scheme: str, width: int, shown: dict[tuple[str, int], Any]) -> None:
+    texts = shown[scheme, width]["texts"]
+    assert len(texts) > 200
+    assert [text for text in texts if text["contrast"] < 4.5] == []
+    assert [text for text in texts if text["size"] < 9.5] == []
+
+
+def test_a_phone_has_its_own_chart_and_lists_for_tables(shown: dict[tuple[str, int], Any]) -> None:
+    for scheme in SCHEMES:
+        phone, desktop = (shown[scheme, width] for width in WIDTHS)
+        assert (phone["narrow"], phone["wide"], phone["heads"]) == (True, False, False)
+        assert (desktop["narrow"], desktop["wide"], desktop["heads"]) == (False, True, True)
+
+
+def test_light_and_dark_are_two_pages(shown: dict[tuple[str, int], Any]) -> None:
+    light, dark = (re.findall(r"\d+", shown[scheme, 1280]["background"]) for scheme in ("light", "dark"))
+    assert min(map(int, light)) > 200
+    assert max(map(int, dark)) < 60
+
+
+def test_the_link_of_a_line_opens_its_sources(shown: dict[tuple[str, int], Any]) -> None:
+    assert all(found["opened"] for found in shown.values())
+
+
+def test_a_page_that_is_too_wide_and_too_pale_is_found(tmp_path: Path) -> None:
+    write(tmp_path)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    spoilt = page.replace("</style>", ".lede { width: 80rem; } .legend { color: #bbb !important; }</style>")
+    (tmp_path / "report.html").write_text(spoilt, "utf-8")
+    found = measure(tmp_path, "light")["390"]
+    assert found["scroll"] > 390
+    assert found["outside"]
+    assert {"bit-equal", "different"} <= {text["text"] for text in found["texts"] if text["contrast"] < 4.5}
