@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("--artifact", type=Path)
     parser.add_argument("--checkpoint", type=Path)
     parser.add_argument("--pairs", type=int, default=8)
-    parser.add_argument("--batches", type=int, default=12)
+    parser.add_argument("--batches", type=int, default=32)  # the first and the last are not overlapped
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     slow = False

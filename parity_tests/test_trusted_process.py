@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 from parity_tests.trusted_samples import Workshop, random_rows, small_kit, small_profile, submission, written
 from scorer.room.receipts import Outcome
@@ -64,6 +65,20 @@ def test_a_reply_that_fits_is_read() -> None:
     failed = replies.read(b'{"nonce": "n", "ok": false, "error": ' + error + b"}", "forward", "n")
     assert isinstance(failed, Failed)
     assert failed.error.line == 3
+
+
+def test_streamed_logits_are_those_of_single_batches_and_no_later_write_reaches_them(workshop: Workshop) -> None:
+    model = workshop.model(submission())
+    rows = random_rows(8)
+    batches = [rows[:4], rows[1:], rows[7:, :5]]
+    alone = [model.answer(batch) for batch in batches]
+    model = workshop.model(submission())
+    streamed = []
+    for number, (tokens, _, logits) in enumerate(model.stream((batch, batch.long()) for batch in batches)):
+        model.process.poison(number % processes.SLOTS, tokens.numel(), None)
+        streamed.append(logits.clone())
+    assert [torch.equal(*pair) for pair in zip(streamed, alone, strict=True)] == [True, True, True]
+    assert not torch.equal(alone[0], alone[1][:4])
 
 
 SHRINK = """

@@ -95,8 +95,11 @@ class Model:
             "forward", slot=slot, rows=tokens.shape[0], cols=tokens.shape[1], vocabulary=self.vocabulary, **flags
         )
 
-    def receive(self) -> torch.Tensor:
-        """The checked logits [rows, T, V] of the oldest batch under way, in the model's dtype; else SubmissionError."""
+    def receive(self, copy: torch.Tensor | None = None) -> torch.Tensor:
+        """The checked logits [rows, T, V] of the oldest batch under way, in the model's dtype; else SubmissionError.
+
+        They lie in `copy` (see ModelProcess.logits) where it is given.
+        """
         slot, tokens = self._sent.pop(0)
         reply = self.process.receive()
         where = f"for a batch of {tokens.shape[0]} x {tokens.shape[1]} tokens"
@@ -119,7 +122,7 @@ class Model:
         if not reply.input_intact or not self.process.intact(slot, tokens):
             self.changed_input = True
         self.dtypes.add(reply.dtype)
-        logits = self.process.logits(slot, expected, reply.dtype)
+        logits = self.process.logits(slot, expected, reply.dtype, copy)
         lowest, highest = torch.aminmax(logits)  # NaN wins in both
         if not (torch.isfinite(lowest) and torch.isfinite(highest)):
             row, position, token = (int(i) for i in torch.nonzero(~torch.isfinite(logits))[0])
@@ -141,16 +144,20 @@ class Model:
     def stream(
         self, batches: Iterable[tuple[torch.Tensor, torch.Tensor]]
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
-        """(inputs, targets, logits) of each (inputs, targets); the model computes one batch while another is used."""
+        """(inputs, targets, logits) of each (inputs, targets); the model computes one batch while another is used.
+
+        The next logits overwrite the last.
+        """
+        copy = self.process.room_for_a_copy()
         waiting: list[tuple[torch.Tensor, torch.Tensor]] = []
         for inputs, targets in batches:
             self.send(inputs)
             waiting.append((inputs, targets))
             if len(waiting) == 2:
-                logits = self.receive()
+                logits = self.receive(copy)
                 yield *waiting.pop(0), logits
         for inputs, targets in waiting:
-            yield inputs, targets, self.receive()
+            yield inputs, targets, self.receive(copy)
 
     def locate(
         self,

@@ -366,12 +366,22 @@ class ModelProcess:
         width = 4 if dtype is None else DTYPES[dtype].itemsize
         np.frombuffer(self.maps, np.uint8, width * tokens * self.vocabulary, start)[:] = 0xFF
 
-    def logits(self, slot: int, shape: Sequence[int], dtype: str) -> torch.Tensor:
-        """The slot's logits, copied: what the model process writes later no longer reaches them."""
+    def logits(self, slot: int, shape: Sequence[int], dtype: str, copy: torch.Tensor | None = None) -> torch.Tensor:
+        """The slot's logits, copied: what the model process writes later no longer reaches them.
+
+        The copy lies in `copy`, as `room_for_a_copy` gives it, or in memory of its own.
+        """
         assert self.maps is not None
         start = slot * self.slot_bytes + 4 * self.slot_tokens
         count = int(np.prod(shape))
-        return torch.frombuffer(self.maps, dtype=DTYPES[dtype], count=count, offset=start).clone().view(*shape)
+        shared = torch.frombuffer(self.maps, dtype=DTYPES[dtype], count=count, offset=start)
+        if copy is None:
+            return shared.clone().view(*shape)
+        return copy[: shared.nbytes].view(shared.dtype).copy_(shared).view(*shape)
+
+    def room_for_a_copy(self) -> torch.Tensor:
+        """Memory of the judge's own for one batch's logits, uint8: new memory for each costs as much as the sums."""
+        return torch.empty(self.slot_bytes - 4 * self.slot_tokens, dtype=torch.uint8)
 
     def _ids(self, slot: int, count: int) -> torch.Tensor:
         assert self.maps is not None
