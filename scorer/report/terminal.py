@@ -49,6 +49,8 @@ def print_view(view: View, console: Console) -> None:
         since = view.since.since
         told = f"Since the last upload ({since.date.isoformat()}, {since.artifact_sha256[:12]}): "
         console.print(Text.assemble((told, "bold"), changed(view.since)), soft_wrap=True)
+        if view.since.knobs:
+            console.print(Text(view.since.sentence, "dim"), soft_wrap=True)
     if view.purity:
         console.print(_purity(view.purity))
     for finding in (*view.hard, *view.advice):
