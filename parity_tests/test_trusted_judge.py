@@ -267,6 +267,18 @@ def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
     assert [finding.code for finding in found] == ["CKP001"]
 
 
+def test_a_checkpoint_that_cannot_be_read_is_told_before_anything_is_started(tmp_path: Path, kit: KitPaths) -> None:
+    artifact, checkpoint = written(tmp_path, submission())
+    checkpoint.write_bytes(b"no checkpoint" * 100)
+    said: list[str] = []
+    receipt = score(artifact, checkpoint, small_profile(), kit, None, said.append)
+    (found,) = found_in(receipt).values()
+    assert (found.code, receipt.outcome, said) == ("CKP001", Outcome.FAILED, [])
+    assert len(found.message) < 200
+    assert receipt.problem_site is not None
+    assert receipt.problem_site.file == small_profile().launch.script
+
+
 def test_no_checkpoint_is_no_score(tmp_path: Path, kit: KitPaths) -> None:
     artifact, checkpoint = written(tmp_path, submission())
     checkpoint.unlink()

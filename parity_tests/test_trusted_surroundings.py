@@ -13,9 +13,10 @@ from scorer.contest import Profile
 from scorer.findings import Finding
 from scorer.trusted import purity
 from scorer.trusted.purity import surroundings
+from scorer.trusted.purity.bench import Bench
 from scorer.trusted.purity.isolation import isolated
 from scorer.trusted.purity.record import Record
-from scorer.trusted.purity.scored import Sampler, verify
+from scorer.trusted.purity.scored import Sampler, _worth, verify
 from scorer.trusted.purity.surroundings import hostile_environment, world_environment
 from scorer.trusted.replies import Conduct
 
@@ -309,3 +310,17 @@ def test_a_model_that_cheats_while_it_is_scored_is_found(workshop: Workshop, pie
 def test_a_constant_model_voids_the_comparison_with_the_second_process(workshop: Workshop) -> None:
     record = scored_and_asked(workshop, submission(after="logits = logits * 0"))
     assert [finding.code for finding in record.findings] == ["PUR019"]
+
+
+def test_a_leak_in_few_rows_does_not_widen_what_it_may_be(workshop: Workshop) -> None:
+    model = workshop.model(submission())
+    noise = (0.01 * torch.randn(35, generator=torch.Generator().manual_seed(5), dtype=torch.float64)).tolist()
+    leak = [0.5 + noise[0], *noise[1:]]
+    codes = []
+    for gains, spread in ((noise, 0.01), (leak, 0.01), (leak, 1.0)):
+        record = Record(model.source, model.forward_line)
+        empty = torch.empty(0)
+        bench = Bench(model, record, small_profile().evaluation.purity, empty, empty, empty)
+        _worth(bench, gains, spread, 1e-5, 3.0)
+        codes.append([finding.code for finding in record.findings])
+    assert codes == [[], ["PUR028"], []]  # the last as if rounding could do the same

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,17 @@ def read(path: Path) -> Any:
                 packed = [entry.filename for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
             if packed:
                 raise ValueError(f"{_text(packed[0])} in it is compressed, which torch.save never does")
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what torch advises its own callers says nothing to a user of this command
+            return torch.load(path, map_location="cpu", weights_only=True)
     except UNREADABLE as error:
-        first_line = _text((str(error).splitlines() or [""])[0])
-        raise CheckpointError(f"{type(error).__name__}: {first_line}") from error
+        raise CheckpointError(f"{type(error).__name__}: {_first_sentence(str(error))}") from error
+
+
+def _first_sentence(words: str) -> str:
+    """What went wrong, without torch's advice that follows it."""
+    first_line = (words.splitlines() or [""])[0]
+    return _text(first_line.partition(". ")[0].removesuffix("."))
 
 
 def inspect(path: Path, told: str, files: Files) -> Checkpoint:

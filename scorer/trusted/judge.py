@@ -152,7 +152,10 @@ class _Trial:
             )
             raise SubmissionError(finding)
         self.checkpoint = checkpoint_file.inspect(self.path, self.profile.files.checkpoint, self.profile.files)
-        self.findings += checkpoints.check(self.path, self.checkpoint, self.source, self.profile.files)
+        found = checkpoints.check(self.path, self.checkpoint, self.source, self.profile.files)
+        self.findings += found
+        if not self.checkpoint.readable and any(one.code == checkpoints.CKP001 for one in found):
+            raise checkpoint_file.CheckpointError(found[0].message)  # a hook could only say the same, much later
         local_settings = self._local_settings()
         self.wanted = ways.wanted(self.profile, local_settings)
 
@@ -459,7 +462,7 @@ class _Trial:
 
     def _problem_site(self) -> Site | None:
         line = self.findings[-1].artifact_line if self.problem and self.findings else None
-        return Site(file="train.py", line=line) if line is not None else None
+        return Site(file=self.profile.launch.script, line=line) if line is not None else None
 
     def _rank(self) -> Rank:
         """The model process, as a rank of a run of one."""
@@ -482,7 +485,11 @@ class _Trial:
             census_update=None,
             census=[],
             events=[
-                Event(kind=note.kind, detail=Path(note.detail).name, site=Site(file="train.py", line=note.line))
+                Event(
+                    kind=note.kind,
+                    detail=Path(note.detail).name,
+                    site=Site(file=self.profile.launch.script, line=note.line),
+                )
                 for note in self.notes
             ],
             observer_seconds=0.0,
