@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m parity_tests.faults", description=__doc__)
     parser.add_argument("ids", nargs="*", help="fault folders, by name or by the row they stand for; default: all")
     parser.add_argument("--clean", type=int, default=None, help="clean runs (default: 20 when all faults run, else 0)")
+    parser.add_argument("--jobs", type=int, default=2, help="how many runs beside each other (default: 2)")
     chosen = parser.parse_args()
     folders = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
     if chosen.ids:
@@ -31,16 +33,15 @@ def main() -> int:
     console = Console()
     began = time.monotonic()
     results: list[Result] = []
-    for folder in folders:
-        result = run_fault(Fault.read(folder))
-        results.append(result)
-        console.print(f"{result.mark} {folder.name}: {result.said} ({result.seconds:.1f} s)", highlight=False)
     false_alarms = 0
-    for turn in range(clean):
-        problem, seconds = clean_run(turn)
-        false_alarms += problem is not None
-        mark, said = ("ok  ", "no finding") if problem is None else ("FAIL", problem)
-        console.print(f"{mark} clean run {turn + 1}: {said} ({seconds:.1f} s)", highlight=False)
+    with ThreadPoolExecutor(chosen.jobs) as workers:  # each run is a handful of processes of its own
+        for folder, result in zip(folders, workers.map(run_fault, map(Fault.read, folders)), strict=True):
+            results.append(result)
+            console.print(f"{result.mark} {folder.name}: {result.said} ({result.seconds:.1f} s)", highlight=False)
+        for turn, (problem, seconds) in enumerate(workers.map(clean_run, range(clean))):
+            false_alarms += problem is not None
+            mark, said = ("ok  ", "no finding") if problem is None else ("FAIL", problem)
+            console.print(f"{mark} clean run {turn + 1}: {said} ({seconds:.1f} s)", highlight=False)
 
     table = Table("what", "count")
     table.add_row("faults caught / total", f"{sum(r.caught for r in results)} / {len(results)}")

@@ -8,19 +8,24 @@ A fault folder holds `fault.yaml`:
     edits:                       # to the recipe copy, before the build; `find` must occur exactly once
       - {file: recipe/model.py, find: "...", replace: "..."}
     files: {recipe/extra.py: "..."}      # files added before the build
-    artifact_edits: [...]        # to the built files, after the build
+    artifact_edits: [...]        # to the built files, after the build: somebody's edits by hand ...
+    as_built: true               # ... or a mistake of the builder: the manifest then names the edited bytes
     build: ["--set", "depth=3"]  # words added to `builder produce`
     launch: "..."                # replaces the artifact's launch command
     local: ["--num-steps", "9"]  # words added to the local lane's launch
     local_environment: {NAME: value}     # what the author has exported
+    kit_edits: [...]             # to a copy of the stand-in kit, whose data stay as they are
     expect:
-      code: KRN002               # the first finding (or the builder's refusal)
+      code: KRN002               # the first finding, or the builder's refusal; "refused": the scorer does not take it;
+                                 # "none": the recipe is unusual, not wrong, and must pass without a finding
       file: recipe/model.py      # the place it must name (left out: the cause lies outside of every file) ...
       line: "text on that line"  # ... and what stands on that line
+      says: "text"               # what the message must contain
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -35,6 +40,9 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
+
+from scorer.contest import load
+from scorer.room.kit import ensure_kit
 
 FAULTS = Path(__file__).parent
 ROOT = FAULTS.parents[1]
@@ -68,6 +76,7 @@ class Expected(BaseModel):
     code: str
     file: str | None = None
     line: str | None = None
+    says: str = ""
 
 
 class Fault(BaseModel):
@@ -81,10 +90,12 @@ class Fault(BaseModel):
     edits: list[Edit] = Field(default_factory=list)
     files: dict[str, str] = Field(default_factory=dict)
     artifact_edits: list[Edit] = Field(default_factory=list)
+    as_built: bool = False
     build: list[str] = Field(default_factory=list)
     launch: str | None = None
     local: list[str] = Field(default_factory=list)
     local_environment: dict[str, str] = Field(default_factory=dict)
+    kit_edits: list[Edit] = Field(default_factory=list)
     expect: Expected
 
     @classmethod
@@ -124,7 +135,7 @@ def run(root: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[st
 
 
 def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
-    """Build and compare in `root`. A refusal of the builder becomes a verdict with one finding."""
+    """Build and compare in `root`. A refusal, of the builder or of the scorer, becomes a verdict with one finding."""
     config = f"recipe/configs/{fault.config}.yaml"
     built = run(root, "-m", "builder", "produce", "--config", config, *fault.build, "-o", "artifact", **extra)
     if built.returncode == 2:
@@ -142,17 +153,24 @@ def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
         return {"verdict": "error", "findings": [], "reason": (built.stdout + built.stderr)[-2000:]}
     for edit in fault.artifact_edits:
         edit.apply(root / "artifact")
+    if fault.as_built:
+        own_up(root / "artifact")
     if fault.launch is not None:
         (root / "artifact/launch-command.txt").write_text(fault.launch + "\n", "utf-8")
     launch = (root / "artifact/launch-command.txt").read_text("utf-8").split()
     script = next((i for i, word in enumerate(launch) if word.endswith(".py")), len(launch))
     local = " ".join([*launch[:script], "-m", "recipe", "--config", fault.config, *fault.local])
     author = [word for name, value in fault.local_environment.items() for word in ("--local-env", f"{name}={value}")]
+    kit: list[str] = []
+    if fault.kit_edits:
+        kit, extra = ["--kit", "kit"], {**extra, **other_kit(root, fault.kit_edits)}
     ran = run(
         root, "-m", "scorer", "parity", "--contest", "embedded", "--artifact", "artifact", "--local-root", ".",
-        "--local", local, *author, "-o", "report", **extra,
+        "--local", local, *author, *kit, "-o", "report", **extra,
     )  # fmt: skip
     report = root / "report/verdict.json"
+    if ran.returncode == 2 and not report.exists():
+        return {"verdict": "fail", "findings": [{"code": "refused", "message": ran.stderr.strip(), "place": None}]}
     if not report.is_file():
         return {"verdict": "error", "findings": [], "reason": (ran.stdout + ran.stderr)[-3000:]}
     verdict: dict[str, Any] = json.loads(report.read_text("utf-8"))
@@ -163,6 +181,24 @@ def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
             "reason": f"exit code {ran.returncode} with verdict {verdict['verdict']}",
         }
     return verdict
+
+
+def own_up(artifact: Path) -> None:
+    """Write the hash of the edited file into the manifest, as a builder would that had made it so."""
+    path = artifact / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["artifact_sha256"] = hashlib.sha256((artifact / "train.py").read_bytes()).hexdigest()
+    path.write_text(json.dumps(manifest), "utf-8")
+
+
+def other_kit(root: Path, edits: list[Edit]) -> dict[str, str]:
+    """Make `kit` in `root`, an edited copy of the stand-in over the same data; the variable that names them."""
+    profile = load("embedded")
+    kit = ensure_kit(profile)
+    shutil.copytree(kit.directory, root / "kit", ignore=shutil.ignore_patterns("__pycache__"))
+    for edit in edits:
+        edit.apply(root / "kit")
+    return {profile.kit.cache_variable: str(kit.cache_dir)}
 
 
 def prepare(root: Path, fault: Fault) -> None:
@@ -183,15 +219,20 @@ def run_fault(fault: Fault) -> Result:
         verdict = parity(root, fault)
         findings = verdict["findings"]
         first = findings[0] if findings else None
-        caught = verdict["verdict"] != "pass" and first is not None and first["code"] == fault.expect.code
         place = first.get("place") if first else None
-        placed = caught and right_place(root, place, fault.expect)
-    if first is None:
+        if fault.expect.code == "none":
+            caught = placed = verdict["verdict"] == "pass" and first is None
+        else:
+            caught = verdict["verdict"] != "pass" and first is not None and first["code"] == fault.expect.code
+            placed = caught and right_place(root, place, fault.expect) and fault.expect.says in str(first)
+    if first is None and caught:
+        said = "passes without a finding"
+    elif first is None:
         said = f"no finding, verdict {verdict['verdict']}: {verdict.get('reason', '')}"
     else:
         where = place or "no place"
         others = sorted({f["code"] for f in findings[1:]})
-        said = f"{first['code']} at {where}: {first['message'][:200]}"
+        said = f"{first['code']} at {where}: {first['message'][:300]}"
         if others:
             said += f" | also {', '.join(others)}"
         if not placed:

@@ -202,6 +202,10 @@ def docstring(source: Source, artifact: Artifact, profile: Profile) -> Iterator[
 def unused_imports(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Imported names that nothing reads; an import for its side effect says so with `noqa`."""
     used = {node.id for node in source.every(ast.Name)}
+    for node in source.every(ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef):
+        annotation = node.annotation if isinstance(node, ast.arg | ast.AnnAssign) else node.returns
+        if annotation is not None:
+            used |= _quoted_names(annotation)
     for node in source.every(ast.Import, ast.ImportFrom):
         if "noqa" in source.lines[node.lineno - 1]:
             continue
@@ -211,6 +215,19 @@ def unused_imports(source: Source, artifact: Artifact, profile: Profile) -> Iter
             name = (alias.asname or alias.name).partition(".")[0]
             if name not in used and name != "*":
                 yield Hit(node.lineno, {"NAME": name})
+
+
+def _quoted_names(annotation: ast.expr) -> set[str]:
+    """Names in the quoted parts of an annotation; what is not Python (`Annotated[int, "a size"]`) names nothing."""
+    names: set[str] = set()
+    for part in ast.walk(annotation):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            try:
+                quoted = ast.parse(part.value, mode="eval")
+            except SyntaxError:
+                continue
+            names |= {node.id for node in ast.walk(quoted) if isinstance(node, ast.Name)}
+    return names
 
 
 def postponed_dataclass(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

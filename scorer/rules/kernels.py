@@ -89,6 +89,11 @@ class Kernels:
 
     def definition(self, callee: ast.AST) -> Function | None:
         """The jitted function that a callee launches, through `wrap_nki` and the like."""
+        return self._definition(callee, set())
+
+    def _definition(self, callee: ast.AST, seen: set[ast.AST]) -> Function | None:
+        """`seen` are expressions on the way here: `device = torch.device(device)` leads back to itself."""
+        seen.add(callee)
         while isinstance(callee, (ast.Subscript, ast.Call)):
             if isinstance(callee, ast.Call):
                 if not callee.args:
@@ -100,8 +105,8 @@ class Kernels:
             for binding in self._scopes.of(callee.id, callee):
                 if isinstance(binding.node, Function):
                     return binding.node if binding.node in self.jitted else None
-                if binding.value is not None and binding.whole and binding.value is not callee:
-                    return self.definition(binding.value)
+                if binding.value is not None and binding.whole and binding.value not in seen:
+                    return self._definition(binding.value, seen)
         return None
 
     def is_kernel(self, callee: ast.AST) -> bool:

@@ -30,6 +30,9 @@ FACTORS = {
 }
 """Name of a part of the offset -> the setting that makes it."""
 
+RESULTS = {"eval_tokens", "memory_total_nats", "memory_val_bpb", "checkpoint_total_nats", "public_val_bpb"}
+"""Keys of a recipe's summary that say that it evaluated."""
+
 
 def steps(start: EvaluationSettings, end: EvaluationSettings) -> list[tuple[str, EvaluationSettings]]:
     """The settings after each factor was changed from `start`'s value to `end`'s; equal factors are left out."""
@@ -85,10 +88,11 @@ def recipe_evaluations(local: Receipt) -> list[Evaluation]:
     """The measurements that the local lane printed of its own model: in memory, and of the checkpoint it saved.
 
     Empty where the program printed none (any program but a recipe with its own evaluation); a block that is incomplete
-    or does not parse is a ValueError that names the key.
+    or does not parse is a ValueError that names the key: a lone number may be another path's, or made up.
     """
     summary = local.summary
-    if "eval_tokens" not in summary:
+    own = RESULTS if local.subject.kind == "recipe" else {"eval_tokens"}
+    if not own & summary.keys():
         return []
     evaluations = []
     for name, key in ((IN_MEMORY, "memory_total_nats"), (RECIPE_CHECKPOINT, "checkpoint_total_nats")):
