@@ -9,12 +9,15 @@ A rule file:
     why: ...
     remedy: ...
     example: ...
-    message: "reads {TEXT}"               # {TEXT}: the match; other words come from the check
+    message: "reads {TEXT}"               # {TEXT}: the match; {SCRIPT}: the file; other words come from the check
     match: {...}                          # an ast-grep rule, in the form of its YAML rule files
     where: {OBJECT: [os.*, "!os.path.*"]} # `matches: OBJECT` in it: what one of these names stands for, however it is
                                           # written: fullnames.py; `!` takes names out again
     allow: raises                         # a named exception, below
     check: hooks                          # instead of match: a function of scorer/rules/*.py
+
+What a rule is, why, and what to do about it are data for all of them. The matching is data only where one pattern says it
+(13 rules); the others (81) ask what a name, a string or a branch stands for, and are Python checks over the syntax tree.
 """
 
 from __future__ import annotations
@@ -219,7 +222,8 @@ def review(artifact: Artifact, profile: Profile) -> list[Finding]:
 
 def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
     try:
-        source = Source(artifact.source)
+        script = artifact.member or profile.launch.script
+        source = Source(artifact.source, script)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         message = f"does not parse: {getattr(error, 'msg', error)}"
@@ -230,7 +234,7 @@ def _review(artifact: Artifact, profile: Profile) -> list[Finding]:
         if setting == "off":
             continue
         for hit in _hits(rule, source, artifact, profile):
-            message = rule.message.format_map(hit.words)
+            message = rule.message.format_map({"SCRIPT": script, **hit.words})
             found = finding(
                 rule.code,
                 message,

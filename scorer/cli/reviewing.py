@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from scorer import listing
-from scorer.artifact import MANIFEST_FILE, Artifact
+from scorer.artifact import MANIFEST_FILE, MAP_FILE, Artifact
 from scorer.cli.errors import FAIL, PASS, InputError, command
 from scorer.contest import Profile, load
 from scorer.findings import CODES, Code
@@ -126,7 +126,7 @@ def read_submission(path: Path, launch: str, profile: Profile, others: list[Path
     if not path.exists():
         raise InputError(f"{path}: no such file; name the submission's {script}, or what `builder produce` wrote")
     built = path if path.is_dir() else path.parent
-    if path.is_dir() or (path.name == "train.py" and (built / "train.py.map").is_file()):
+    if path.is_dir() or (f"{path.name}.map" == MAP_FILE and (built / MAP_FILE).is_file()):
         return Artifact.load(built).with_others(profile, others or [])
     return Artifact.from_file(path, launch).with_others(profile, others or [])
 

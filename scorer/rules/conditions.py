@@ -238,12 +238,16 @@ class Conditions:
             if own is not None:
                 return self._returned(own)
             if self._source.resolve(node.func) == "builtins.getattr" and len(node.args) > 1:
-                name = node.args[1]
-                if isinstance(name, ast.Constant) and name.value == "training":
+                names = self._source.texts(node.args[1])
+                if "training" in names:
                     return [ast.copy_location(ast.Attribute(node.args[0], "training", ast.Load()), node)]
-                if isinstance(name, ast.Constant) and str(name.value) in self._scopes.members:
-                    values = self._scopes.members[str(name.value)].values
-                    return [part for b in values for part in self._parts(b, str(name.value))]
+                held = [
+                    (b, name)
+                    for name in names
+                    if name in self._scopes.members
+                    for b in self._scopes.members[name].values
+                ]
+                return [part for binding, name in held for part in self._parts(binding, name)]
         return []
 
     def _parts(self, binding: Binding, name: str) -> list[ast.AST]:

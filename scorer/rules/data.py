@@ -158,13 +158,19 @@ def shard_search(source: Source, artifact: Artifact, profile: Profile) -> Iterat
             else:
                 continue
             texts = source.texts(base)
-            if not all(below(text, output) for text in texts):
+            if not all(below(text, output) for text in texts) and not _names_validation(source, node, profile):
                 seen.update(id(inner) for inner in source.walk(node))
                 yield source.hit(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
             pattern = "*" in node.value and node.value.endswith(tuple(profile.review.data_endings))
-            if pattern:
+            if pattern and not _names_validation(source, node, profile):
                 yield source.hit(node)
+
+
+def _names_validation(source: Source, node: ast.AST, profile: Profile) -> bool:
+    """Whether a search names files of validation data: that is REV043's, which says more."""
+    strings = source.inside(node, ast.Constant)
+    return any(isinstance(n.value, str) and _is_file(n.value, profile.review.validation_files) for n in strings)
 
 
 def scoring_functions(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

@@ -31,7 +31,7 @@ _HELD = {
     "posix",
 }
 _HAVE_THEIR_OWN = {"asyncio", "multiprocessing", "builtins", "copyreg"}  # something else of such a name
-_BY_STRING = {
+BY_STRING = {
     "builtins.getattr",
     "inspect.getattr_static",
     "builtins.object.__getattribute__",
@@ -46,9 +46,9 @@ _BUILTINS = frozenset(dir(builtins)) | {"__builtins__"}
 class Names:
     """The full names that one file's expressions may have."""
 
-    def __init__(self, tree: Tree, calls: Calls) -> None:
+    def __init__(self, tree: Tree, calls: Calls, script: str) -> None:
         self._tree, self._calls = tree, calls
-        self.texts = Texts(tree, calls, self.resolve)
+        self.texts = Texts(tree, calls, script, self.resolve)
         self._known: dict[int, tuple[str, ...]] = {}
 
     def resolve(self, node: ast.AST) -> str | None:
@@ -128,7 +128,7 @@ class Names:
         full = self.resolve(node.func)
         arguments = node.args
         if full is not None:
-            if full in _BY_STRING and len(arguments) >= 2:
+            if full in BY_STRING and len(arguments) >= 2:
                 return self._below(self.names(arguments[0]), arguments[1])
             if full in _IMPORTS and (arguments or node.keywords):
                 name = arguments[0] if arguments else node.keywords[0].value

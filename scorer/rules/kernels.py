@@ -230,9 +230,10 @@ class Kernels:
         if own is not None:
             made = self._makes.get(id(own), NO)
             return self._passed(node) if made == PASSED else made
-        if full == "builtins.getattr" and len(node.args) >= 2 and isinstance(node.args[1], ast.Constant):
-            named = self._members.get(str(node.args[1].value), NO) if self._is_own(node.args[0]) else NO
-            return max([named, *map(self._carries, node.args[2:])])
+        names = self._source.exact(node.args[1]) if full == "builtins.getattr" and len(node.args) >= 2 else None
+        if names is not None:
+            named = [self._members.get(name, NO) for name in names] if self._is_own(node.args[0]) else []
+            return max([NO, *named, *map(self._carries, node.args[2:])])
         if isinstance(callee, ast.Name):
             bound = self._scopes.of(callee.id, callee)
             if any(isinstance(b.node, ast.ClassDef) for b in bound):

@@ -42,12 +42,12 @@ def unread_knobs(source: Source, artifact: Artifact, profile: Profile) -> Iterat
                 yield _repeated(default, function, knobs[_key(default)])
         for statement in function.body:
             for constant in source.inside(statement, ast.Constant):
-                if _key(constant) in knobs and knobs[_key(constant)] not in read:
+                if _key(constant) in knobs and read.isdisjoint(knobs[_key(constant)]):
                     yield _repeated(constant, function, knobs[_key(constant)])
 
 
-def _repeated(node: ast.Constant, kernel: Function, knob: str) -> Hit:
-    return Hit(node.lineno, {"VALUE": repr(node.value), "KERNEL": kernel.name, "KNOB": knob})
+def _repeated(node: ast.Constant, kernel: Function, knobs: list[str]) -> Hit:
+    return Hit(node.lineno, {"VALUE": repr(node.value), "KERNEL": kernel.name, "KNOB": " and ".join(knobs)})
 
 
 def _defaults(function: Function) -> Iterator[tuple[str, ast.expr]]:
@@ -71,9 +71,9 @@ def _key(node: ast.Constant) -> float | None:
     return float(value)
 
 
-def _knobs(source: Source, inside_kernels: set[int]) -> dict[float | None, str]:
-    """Number -> the knob that has it: a field's default, a constant, an option, a keyword that a class is made with."""
-    found: dict[float | None, str] = {}
+def _knobs(source: Source, inside_kernels: set[int]) -> dict[float | None, list[str]]:
+    """Number -> the knobs that have it: fields' defaults, constants, options, keywords that a class is made with."""
+    found: dict[float | None, list[str]] = {}
     for node in source.every(ast.AnnAssign, ast.Assign, ast.Call):
         if id(node) in inside_kernels:
             continue
@@ -89,7 +89,8 @@ def _knobs(source: Source, inside_kernels: set[int]) -> dict[float | None, str]:
             pairs = [(str(name), k.value) for k in node.keywords if k.arg == "default"]
         for name, value in pairs:
             if isinstance(value, ast.Constant) and _key(value) is not None:
-                found.setdefault(_key(value), name)
+                names = found.setdefault(_key(value), [])
+                names += [name] if name not in names else []
     return found
 
 

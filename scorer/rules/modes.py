@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.rules.endings import always_raises
+from scorer.rules.fullnames import BY_STRING
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Hit, Source
 from scorer.rules.taint import Taint
@@ -20,6 +21,7 @@ GRADIENT = {
     *("torch.is_grad_enabled", "torch.is_inference_mode_enabled", "torch.is_inference", "torch._C._is_grad_enabled"),
     *("torch._C.is_inference_mode_enabled", "torch.autograd.grad_mode.is_grad_enabled"),
 }
+GETTER = "operator.attrgetter"
 RECOMPUTES = "torch.utils.checkpoint."
 
 
@@ -27,6 +29,9 @@ def training_branch(source: Source, artifact: Artifact, profile: Profile) -> Ite
     """A choice that depends on the training mode of a module."""
     taint = Taint(source, _asks_mode(source), ast.Attribute, ast.Name, ast.Call, ast.Subscript)
     yield from _choices(source, taint)
+    for node in source.every(ast.MatchClass):  # case Model(training=True)
+        if "training" in node.kwd_attrs:
+            yield Hit(node.lineno, {"TEXT": ast.unparse(node)})
 
 
 def gradient_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -82,19 +87,26 @@ def _asks_mode(source: Source) -> Callable[[ast.AST], bool]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and mode_parameters:
             return table.key(node.id, node) in mode_parameters
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            named = [*node.args[1:2], *node.args[:1]]
-            asked = any(isinstance(a, ast.Constant) and a.value == "training" for a in named)
-            maker = node.func if isinstance(node.func, ast.Call) else node
-            getter = source.resolve(maker.func) == "operator.attrgetter" and maker is node.func
-            return (asked and name in {"getattr", "__getattribute__", "get"}) or (
-                getter and any(isinstance(a, ast.Constant) and a.value == "training" for a in maker.args)
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if name in {"__getattribute__", "get"} or source.resolve(node.func) in BY_STRING:
+                return _names_mode(source, node.args[:2])
+            makers = (
+                [b.value for b in table.of(node.func.id, node.func)] if isinstance(node.func, ast.Name) else [node.func]
             )
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == "training":
-            return _is_namespace(source, node.value)  # vars(self)["training"]
+            return any(
+                isinstance(m, ast.Call) and source.resolve(m.func) == GETTER and _names_mode(source, m.args)
+                for m in makers
+            )
+        if isinstance(node, ast.Subscript) and _is_namespace(source, node.value):
+            return _names_mode(source, [node.slice])  # vars(self)["training"]
         return False
 
     return asks
+
+
+def _names_mode(source: Source, arguments: Sequence[ast.expr]) -> bool:
+    """Whether one of a call's arguments may be the string "training", however it is put together."""
+    return any("training" in source.texts(argument) for argument in arguments)
 
 
 def _is_namespace(source: Source, node: ast.AST) -> bool:

@@ -46,10 +46,10 @@ class Hit:
 
 
 class Source:
-    """One Python file. Raises SyntaxError where it is none."""
+    """One Python file, `script` by name. Raises SyntaxError where it is none."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, script: str) -> None:
+        self.text, self.script = text, script
         self.tree = ast.parse(text)
 
     @cached_property
@@ -126,7 +126,7 @@ class Source:
 
     @cached_property
     def _names(self) -> Names:
-        return Names(self.scopes, self.calls)
+        return Names(self.scopes, self.calls, self.script)
 
     def resolve(self, node: ast.AST) -> str | None:
         """The full name of what an expression stands for: "os.environ.get", "builtins.exec"; None: it has none."""

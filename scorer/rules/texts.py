@@ -17,7 +17,6 @@ from scorer.rules.tree import Callable as Scoped
 from scorer.rules.tree import Tree, Way
 
 HOLE = "\x00"
-SCRIPT = "train.py"  # what `__file__` is, in the directory that the program runs in
 UNKNOWN = (HOLE,)
 _MOST = 16  # alternatives; more are not told apart
 _LONGEST = 4096  # characters
@@ -35,10 +34,10 @@ _SAME_METHODS = {"as_posix", "resolve", "absolute", "expanduser", "encode", "dec
 
 
 class Texts:
-    """The strings of one file's expressions."""
+    """The strings of one file's expressions; `script` is what `__file__` is, in the directory that it runs in."""
 
-    def __init__(self, tree: Tree, calls: Calls, resolve: Callable[[ast.AST], str | None]) -> None:
-        self._tree, self._calls, self._resolve = tree, calls, resolve
+    def __init__(self, tree: Tree, calls: Calls, script: str, resolve: Callable[[ast.AST], str | None]) -> None:
+        self._tree, self._calls, self._script, self._resolve = tree, calls, script, resolve
         self._known: dict[int, tuple[str, ...]] = {}
 
     def texts(self, node: ast.AST | None) -> tuple[str, ...]:
@@ -106,7 +105,7 @@ class Texts:
     def _name(self, node: ast.Name) -> Iterable[str]:
         looked_up = self._tree.scope(node).look_up(node.id)
         if looked_up is None:
-            return (SCRIPT,) if node.id == "__file__" else UNKNOWN
+            return (self._script,) if node.id == "__file__" else UNKNOWN
         found: list[str] = []
         for binding in looked_up[1]:
             if binding.way is Way.VALUE:

@@ -1,2 +1,3 @@
 # profile: trainium-frontier-phase2
-"""Alone, where the contest asks for inference.py too (expect at line 1)."""
+"""Alone, where the contest asks for inference.py too."""
+# expect at line 1
