@@ -16,8 +16,8 @@ A rule file:
     allow: raises                         # a named exception, below
     check: hooks                          # instead of match: a function of scorer/rules/*.py
 
-What a rule is, why, and what to do about it are data for all of them. The matching is data only where one pattern says it
-(13 rules); the others (81) ask what a name, a string or a branch stands for, and are Python checks over the syntax tree.
+What a rule is, why, and what to do about it are data for all of them. The matching is data only where one pattern says
+it (13 rules); the others (81) ask what a name, a string or a branch stands for: Python checks over the syntax tree.
 """
 
 from __future__ import annotations
