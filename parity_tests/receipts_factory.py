@@ -24,6 +24,8 @@ from scorer.room.receipts import (
     Lane,
     Launch,
     OperatorCall,
+    Optimized,
+    Optimizer,
     Outcome,
     Parameter,
     Rank,
@@ -45,8 +47,10 @@ class Block(torch.nn.Module):
 
 
 def main():
+    optimizer = AdamW([{"params": parameters, "lr": 0.5}])
     for inputs, targets, _ in make_dataloader(None, 1, 8, "train", "cpu"):
         model(inputs, targets).backward()
+        optimizer.param_groups[0]["weight_decay"] = 0.0
         optimizer.step()
     torch.save({}, "out/final.pt")
 
@@ -120,6 +124,7 @@ def update(number: int, rank: int) -> Update:
         batch_hashes=[digest("batch", number, rank)] if inside else [],
         gradient_hashes={name: digest("gradient", name, number, rank) for name in PARAMETERS} if inside else {},
         parameter_hashes={name: digest("parameter", name, number) for name in PARAMETERS} if inside else {},
+        groups={"AdamW.0": {"lr": (0.5 / (number + 1)).hex(), "weight_decay": (0.0).hex()}} if inside else {},
     )
 
 
@@ -137,7 +142,27 @@ def rank(number: int, lane: Lane) -> Rank:
         neuron="stand-in",
         devices=["neuron"],
         knobs=dict(KNOBS) if local else {},
-        parameters=[Parameter(name=name, shape=[8, 8], dtype="float32", device="neuron") for name in PARAMETERS],
+        parameters=[
+            Parameter(
+                name=name,
+                shape=[8, 8],
+                dtype="float32",
+                device="neuron",
+                initial_hash=digest("parameter", name, "initial"),
+            )
+            for name in PARAMETERS
+        ],
+        optimizers=[
+            Optimizer(
+                name="AdamW",
+                algorithm="AdamW",
+                site=Site(file="recipe/optim.py", line=90) if local else Site(file="train.py", line=13),
+                parameters=[
+                    Optimized(name=name, group=0, stepped=turn % RANKS == number)
+                    for turn, name in enumerate(PARAMETERS)
+                ],
+            )
+        ],
         updates=[update(u, number) for u in range(WINDOW if lane is Lane.CONTROL else UPDATES)],
         census_update=1,
         census=[

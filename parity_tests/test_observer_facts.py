@@ -258,3 +258,37 @@ def _run_with_nki(directory: Path, source: str) -> Alone:
     (directory / "work").mkdir(parents=True)
     (directory / "work" / "nki.py").write_text(KERNELS)
     return run_alone(directory, source)
+
+
+def test_the_optimizer_plan_says_what_each_optimizer_holds_changes_and_with_which_values(tmp_path: Path) -> None:
+    source = program('optimizer = OPTIMIZERS[0]; optimizer.param_groups[0]["lr"] = 0.05 / (step + 2)')
+    source = source.replace(
+        "optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)",
+        'optimizer = Sgd([{"params": [model.up.weight]}, {"params": [model.up.bias, model.down.weight], "lr": 0.0}])\n'
+        "    OPTIMIZERS.append(optimizer)",
+    )
+    source = source.replace(
+        "def save(",
+        "OPTIMIZERS = []\n\n\nclass Sgd(torch.optim.SGD):\n    def step(self):\n        super().step()\n\n\ndef save(",
+    )
+    seen = run_alone(tmp_path / "run", source)
+    assert seen.exit_code == 0, seen.output
+    (line,) = seen.by_kind["optimizers"]
+    (row,) = line["plan"]
+    assert (row["name"], row["algorithm"]) == ("Sgd", "Sgd")
+    assert row["site"]["line"] == line_of(source, "def step(self)")
+    assert [(one["name"], one["group"], one["stepped"]) for one in row["parameters"]] == [
+        ("up.weight", 0, True),
+        ("up.bias", 1, False),
+        ("down.weight", 1, False),
+    ]
+    first, second = (update["groups"] for update in seen.updates[:2])
+    assert float.fromhex(first["Sgd.0"]["lr"]) == 0.001
+    assert float.fromhex(second["Sgd.0"]["lr"]) == 0.025
+    assert first["Sgd.1"]["lr"] == (0.0).hex()
+    assert first["Sgd.0"]["nesterov"] is False
+    assert "groups" not in seen.updates[2]
+    (model,) = seen.by_kind["model"]
+    initial = {row["name"]: row["initial_hash"] for row in model["parameters"]}
+    after = seen.updates[1]["parameter_hashes"]
+    assert [name for name in initial if initial[name] != after[name]] == ["up.weight"]

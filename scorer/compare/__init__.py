@@ -2,9 +2,9 @@
 
     comparison = compare(artifact, receipts, reviewed, profile)
 
-One module per idea: knobs, environment, kernels, operators, lockstep, control, offsets, ranking, clock; `table` lays
-the lanes side by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run
-here.
+One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
+clock; `table` lays the lanes side by side, `verdict` weighs and orders what was found. Everything known comes from
+receipts; nothing is run here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scorer.compare import (
     lockstep,
     offsets,
     operators,
+    optimizers,
     ranking,
     table,
     verdict,
@@ -45,6 +46,7 @@ def compare(
         *_observed(receipts),
         *knobs.compare(case),
         *environment.compare(case),
+        *optimizers.compare(case),
         *kernels.compare(case),
         *operators.compare(case),
         *lockstep.compare(case),

@@ -169,7 +169,7 @@ def _parameters(case: Case, local: Receipt, artifact: Receipt) -> Iterator[Findi
                 f"artifact's ({len(set(different))} differ)",
                 rank=there.rank,
                 evidence={"parameters": sorted(set(different))[:20]},
-                **case.at(_parameter_line(case, name)),
+                **case.at(parameter_line(case, name)),
             )
             return
 
@@ -242,7 +242,7 @@ def _finding(case: Case, first: Difference, local: Receipt, artifact: Receipt) -
     line = {
         "batch_hashes": case.source.call(kit.dataloader) or case.source.call(kit.documents),
         "losses": case.source.call("backward"),
-        "gradient_hashes": _parameter_line(case, first.item),
+        "gradient_hashes": parameter_line(case, first.item),
         "parameter_hashes": case.source.call("step"),
     }[first.stage]
     values = f": {_value(first, first.left)} in the local run, {_value(first, first.right)} in the artifact's"
@@ -257,8 +257,8 @@ def _finding(case: Case, first: Difference, local: Receipt, artifact: Receipt) -
     )
 
 
-def _parameter_line(case: Case, name: str) -> int | None:
-    """Where the module that holds a parameter is made: the innermost part of its name that the source assigns."""
+def parameter_line(case: Case, name: str) -> int | None:
+    """Line of train.py where the module that holds a parameter is made: the innermost assigned part of its name."""
     for part in reversed(name.split(".")):
         if not part.isdecimal() and part not in ("weight", "bias") and (line := case.source.kept(part)) is not None:
             return line

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from scorer.compare.case import Case
 from scorer.compare.environment import matters
 from scorer.compare.knobs import same
+from scorer.compare.optimizers import frozen
 from scorer.compare.result import Row
 from scorer.room.receipts import Evaluation, Receipt
 from scorer.trusted import settings as ways
+
+SHOWN = 5
 
 
 def rows(case: Case) -> list[Row]:
@@ -27,6 +30,7 @@ def rows(case: Case) -> list[Row]:
         _knobs(case),
         row("ranks", lambda lane: str(len(lane.ranks))),
         row("updates", lambda lane: str(max((len(rank.updates) for rank in lane.ranks), default=0))),
+        row("parameters", _optimized),
         row("last loss", _last_loss),
         row("parameters after the window", _window_hash),
         _checkpoint(case),
@@ -55,6 +59,17 @@ def _knobs(case: Case) -> Row:
         "",
         not different if common else None,
     )
+
+
+def _optimized(lane: Receipt) -> str:
+    """How many parameters each algorithm steps on any rank, and which are frozen."""
+    stepped: dict[str, set[str]] = {}
+    for optimizer in (optimizer for rank in lane.ranks for optimizer in rank.optimizers):
+        name = optimizer.algorithm.rpartition(".")[2]
+        stepped.setdefault(name, set()).update(one.name for one in optimizer.parameters if one.stepped)
+    told = [f"{len(names)} stepped by {algorithm}" for algorithm, names in stepped.items()]
+    still = frozen(lane)
+    return ", ".join([*told, *([f"{len(still)} frozen: {' '.join(still[:SHOWN])}"] if still else [])])
 
 
 def _last_loss(lane: Receipt) -> str:

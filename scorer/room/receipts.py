@@ -110,6 +110,7 @@ class Update(Record):
     batch_hashes: list[str] = Field(default_factory=list)  # each batch the kit's loader yielded since the last update
     gradient_hashes: dict[str, str] = Field(default_factory=dict)  # parameter name -> hash, at the optimizer's step
     parameter_hashes: dict[str, str] = Field(default_factory=dict)  # parameter name -> hash, after the update
+    groups: dict[str, dict[str, Any]] = Field(default_factory=dict)  # "Muon.0" -> that group's values, floats in hex
 
 
 class Parameter(Record):
@@ -119,6 +120,25 @@ class Parameter(Record):
     shape: list[int]
     dtype: str
     device: str
+    trainable: bool = True
+    initial_hash: str | None = None  # before the first optimizer step, where there is a lockstep window
+
+
+class Optimized(Record):
+    """One parameter that an optimizer holds."""
+
+    name: str
+    group: int
+    stepped: bool  # whether this rank's optimizer changed it within the lockstep window
+
+
+class Optimizer(Record):
+    """One optimizer of a rank, in the order of their first steps."""
+
+    name: str  # the class's name, numbered from the second of a class on
+    algorithm: str  # the class: "Muon" of the program's own, "torch.optim.adamw.AdamW" of a library's
+    site: Site | None  # where the program defines its step
+    parameters: list[Optimized]
 
 
 class Event(Record):
@@ -144,6 +164,7 @@ class Rank(Record):
     knobs: dict[str, Any]  # fields of frozen dataclasses and argparse namespaces the program held at its first update
     parameters: list[Parameter]
     updates: list[Update]
+    optimizers: list[Optimizer] = Field(default_factory=list)
     census_update: int | None  # the update that `census` counts
     census: list[OperatorCall]
     events: list[Event]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scorer.room.receipts import Event, KernelLaunch, OperatorCall, Parameter, Rank, Site, Update
+from scorer.room.receipts import Event, KernelLaunch, OperatorCall, Optimizer, Parameter, Rank, Site, Update
 
 
 @dataclass
@@ -82,6 +82,7 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         knobs=model["knobs"],
         parameters=parameters,
         updates=[_update(line) for line in of_kind.get("update", [])],
+        optimizers=[Optimizer.model_validate(row) for line in of_kind.get("optimizers", []) for row in line["plan"]],
         census_update=census["update"],
         census=[OperatorCall.model_validate(row) for row in census["rows"]],
         events=[_event(line["event"], rename) for line in of_kind.get("event", [])],

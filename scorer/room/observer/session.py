@@ -22,6 +22,7 @@ from . import knobs
 from .census import Census
 from .hashing import dtype_name, signature, tensor_hash
 from .journal import Journal
+from .optimizers import Optimizers
 from .program import Program
 from .settings import Settings
 
@@ -57,6 +58,7 @@ class Session:
         self._gradients: dict[str, str] = {}
         self._named: dict[str, Any] | None = None  # the model's parameters, known from the first optimizer step on
         self._names: dict[int, str] = {}
+        self._optimizers: Optimizers | None = None
         self._census: Census | None = None
         self._closed_at = real_monotonic()
         self._seconds = 0.0
@@ -78,6 +80,7 @@ class Session:
     def end(self) -> None:
         """Close the last update and note how the process ended."""
         self.close_update()
+        self._note_optimizers()
         error: BaseException | None = getattr(sys, "last_value", None)  # set by the interpreter for an uncaught error
         if error is not None:
             self.journal.write(
@@ -129,10 +132,16 @@ class Session:
                 self._find_model(optimizer)
             if self._in_window:
                 self._hash_gradients(optimizer)
+                if self._optimizers is None:
+                    self._optimizers = Optimizers(self.torch, self.program)
+                self._optimizers.before(optimizer)
 
-    def stepped(self, _optimizer: Any) -> None:
+    def stepped(self, optimizer: Any) -> None:
         """An optimizer has stepped: what came before belongs to this update, whatever closes it."""
         self.in_step = False
+        if self._optimizers is not None and self._in_window:
+            with self._working():
+                self._optimizers.after(optimizer)
         self._gather()
         if not self._has_stepped:
             self._has_stepped = True
@@ -220,8 +229,12 @@ class Session:
             record["gradient_hashes"] = self._gradients
             named = self._named or {}
             record["parameter_hashes"] = {name: tensor_hash(self.torch, value) for name, value in named.items()}
+            if self._optimizers is not None:
+                record["groups"], self._optimizers.values = self._optimizers.values, {}
         now = real_monotonic()
         self.journal.write("update", seconds=now - self._closed_at, **record)
+        if self._optimizers is not None and self._update + 1 == self.settings.window:
+            self._note_optimizers()
         if rows is not None:
             self.journal.write("census", update=self._update, rows=rows)
         self._closed_at = now
@@ -296,6 +309,8 @@ class Session:
                     "shape": list(parameter.shape),
                     "dtype": dtype_name(parameter.dtype),
                     "device": parameter.device.type,
+                    "trainable": parameter.requires_grad,
+                    "initial_hash": tensor_hash(self.torch, parameter) if self._in_window else None,
                 }
                 for name, parameter in self._named.items()
             ],
@@ -322,6 +337,12 @@ class Session:
                 if parameter.grad is not None:
                     name = self._names.get(id(parameter), f"{type(optimizer).__name__}.group{g}.parameter{p}")
                     self._gradients[name] = tensor_hash(self.torch, parameter.grad)
+
+    def _note_optimizers(self) -> None:
+        """Once the window is over, or the run."""
+        if self._optimizers is not None:
+            self.journal.write("optimizers", plan=self._optimizers.plan(self._names))
+            self._optimizers = None
 
     # -- the surroundings ----------------------------------------------------------------------------------------
 
