@@ -204,6 +204,36 @@ def test_without_a_manifest_the_lanes_are_compared() -> None:
     assert sorted(codes(comparison)) == ["KRN003"] * len(KERNELS)
 
 
+def test_what_ran_instead_of_a_kernel_is_named_with_its_line() -> None:
+    def change(lanes: Lanes) -> None:
+        for rank in lanes[Lane.ARTIFACT].ranks:
+            for update in rank.updates:
+                update.launches = [launch for launch in update.launches if launch.kernel == "rms_norm_backward"]
+            rank.census[0].count += 3
+            rank.census.append(
+                OperatorCall(
+                    operator="aten::rsqrt",
+                    signature="float32[64,1]",
+                    count=5,
+                    site=Site(file="train.py", line=9),
+                    first=1,
+                )
+            )
+
+    (found,) = (found for found in judged(change, built=False).findings if found.code == "KRN003")
+    assert found.evidence["instead"] == [
+        "aten::rsqrt(float32[64,1]) 5 times more at train.py:9",
+        "aten::mm(bfloat16[64,32]) 3 times more at train.py:8",
+    ]
+    assert "0 times in the artifact's, update 0, rank 0; instead the artifact runs aten::rsqrt" in found.message
+
+    def only_fewer(lanes: Lanes) -> None:
+        for rank in lanes[Lane.ARTIFACT].ranks:
+            rank.updates[0].launches.pop()
+
+    assert "instead" not in judged(only_fewer, built=False).findings[0].message
+
+
 def test_a_kernel_that_the_manifest_does_not_list_is_advice() -> None:
     def change(lanes: Lanes) -> None:
         for receipt in every(lanes, Lane.LOCAL, Lane.ARTIFACT):
@@ -267,6 +297,26 @@ def test_an_operator_that_is_gone_is_named_where_the_recipe_has_it() -> None:
             rank.census.pop()
 
     assert judged(change).findings[0].place == Place(file="recipe/model.py", line=40)
+
+
+def test_of_several_new_operators_the_one_that_runs_first_is_told() -> None:
+    def change(lanes: Lanes) -> None:
+        for rank in lanes[Lane.ARTIFACT].ranks:
+            for first, (operator, line) in enumerate((("aten::softmax", 9), ("aten::add", 12)), 2):
+                rank.census.append(
+                    OperatorCall(
+                        operator=operator,
+                        signature="float32[8,8]",
+                        count=1,
+                        site=Site(file="train.py", line=line),
+                        first=first,
+                    )
+                )
+
+    found = judged(change).findings[0]
+    assert found.place == Place(file="recipe/train.py", line=109)
+    assert [text.split("(")[0] for text in found.evidence["changes"]] == ["aten::softmax", "aten::add"]
+    assert "0 times locally, 1 in the artifact at recipe/train.py:109" in found.message
 
 
 # --- Order ---

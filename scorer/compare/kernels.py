@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scorer.compare.case import Case, paired, stated_place
+from scorer.compare.operators import instead
 from scorer.findings import Finding, Place, Severity, define, finding
 from scorer.room.receipts import KernelLaunch, Receipt, Update
 
@@ -42,6 +43,7 @@ KRN005 = define(
     remedy="Let the scoring hook build the very modules that training uses; a kernel of the loss alone may be missing.",
     severity=Severity.ADVICE,
 )
+SHOWN = 3  # operators that ran instead
 _INTEGERS = ("int32", "int64", "uint32")
 
 
@@ -136,17 +138,24 @@ def _between(case: Case, local: Receipt, artifact: Receipt) -> Iterator[tuple[st
                 if kernel in told or _signature(a) == _signature(b):
                     continue
                 told.add(kernel)
+                others = instead(case, artifact, here, there) if (b.count if b else 0) < (a.count if a else 0) else []
+                ran = f"; instead the artifact runs {'; '.join(others[:SHOWN])}" if others else ""
                 yield (
                     kernel,
                     finding(
                         KRN003,
                         f"{kernel} ran {_described(a)} in the local run and {_described(b)} in the artifact's, update "
-                        f"{left.update}, rank {there.rank}",
+                        f"{left.update}, rank {there.rank}{ran}",
                         place=_kernel_place(case, kernel, local, a, artifact, b),
                         lane=artifact.lane.value,
                         rank=there.rank,
                         update=left.update,
-                        evidence={"kernel": kernel, "local": _described(a), "artifact": _described(b)},
+                        evidence={
+                            "kernel": kernel,
+                            "local": _described(a),
+                            "artifact": _described(b),
+                            **({"instead": others} if others else {}),
+                        },
                     ),
                 )
 

@@ -30,9 +30,11 @@ class Change:
     artifact: int
     place: Place | None
     line: int | None  # of train.py
+    first: int  # place in the order of first calls of the lane that has the operator
 
     def __str__(self) -> str:
-        return f"{self.operator}({self.signature}) {self.local} times locally, {self.artifact} in the artifact"
+        where = f" at {self.place}" if self.place else ""
+        return f"{self.operator}({self.signature}) {self.local} times locally, {self.artifact} in the artifact{where}"
 
 
 def compare(case: Case) -> list[Finding]:
@@ -45,8 +47,10 @@ def compare(case: Case) -> list[Finding]:
             continue
         changes = list(differences(case, local, artifact, here, there))
         if changes:
-            # What the artifact newly does, at a line of its own, says most; then what it no longer does.
-            told = min(changes, key=lambda c: (c.place is None, c.local > 0, c.operator, c.signature))
+            # What the artifact newly does, at a line of its own, says most; then what it no longer does. What comes
+            # first in the update comes before what follows from it.
+            changes.sort(key=lambda c: (c.place is None, c.local > 0, c.first, c.operator, c.signature))
+            told = changes[0]
             more = f" (and {len(changes) - 1} other rows)" if len(changes) > 1 else ""
             return [
                 finding(
@@ -71,7 +75,23 @@ def differences(case: Case, local: Receipt, artifact: Receipt, here: Rank, there
         counts = (a.count if a else 0, b.count if b else 0)
         if counts[0] != counts[1]:
             place, line = _where(case, local, artifact, a, b)
-            yield Change(*key, *counts, place, line)
+            call = b or a
+            yield Change(*key, *counts, place, line, call.first if call else 0)
+
+
+def instead(case: Case, artifact: Receipt, here: Rank, there: Rank) -> list[str]:
+    """Operators that the artifact's census has more of than the local one's, with the recipe's lines, most first."""
+    if here.census_update is None or here.census_update != there.census_update:
+        return []
+    known = _rows(here)
+    more = []
+    for key, call in _rows(there).items():
+        count = call.count - (known[key].count if key in known else 0)
+        if count > 0:
+            place = case.place(artifact, call.site)
+            where = f"at {place}" if place else "in backward"
+            more.append((-count, f"{call.operator}({call.signature}) {count} times more {where}"))
+    return [text for _, text in sorted(more)][:SHOWN]
 
 
 def _rows(rank: Rank) -> dict[tuple[str, str], OperatorCall]:

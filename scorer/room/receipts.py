@@ -98,6 +98,7 @@ class OperatorCall(Record):
     signature: str  # "bfloat16[64,64] bfloat16[64,64]"
     count: int
     site: Site | None  # innermost frame of the observed program, first call; None in backward
+    first: int = 0  # place in the order of first calls, from 0
 
 
 class Update(Record):

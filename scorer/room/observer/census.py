@@ -40,7 +40,8 @@ class Census:
     def end(self) -> list[dict[str, Any]]:
         """Stop; rows sorted by operator and signature."""
         self._mode.__exit__(None, None, None)
+        rows = {key: (first, *row) for first, (key, row) in enumerate(self._rows.items())}
         return [
-            {"operator": operator, "signature": words, "count": count, "site": place}
-            for (operator, words), (count, place) in sorted(self._rows.items())
+            {"operator": operator, "signature": words, "count": count, "site": place, "first": first}
+            for (operator, words), (first, count, place) in sorted(rows.items())
         ]
