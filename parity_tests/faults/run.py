@@ -46,7 +46,7 @@ from scorer.room.kit import ensure_kit
 
 FAULTS = Path(__file__).parent
 ROOT = FAULTS.parents[1]
-TIMEOUT = 240  # seconds for a build and a parity run together; a hang is a failure of the harness
+TIMEOUT = 240  # seconds for a build or a parity run; a hang is a failure of the harness
 
 
 class Edit(BaseModel):
@@ -216,7 +216,10 @@ def run_fault(fault: Fault) -> Result:
     with tempfile.TemporaryDirectory(prefix="fault-") as directory:
         root = Path(directory)
         prepare(root, fault)
-        verdict = parity(root, fault)
+        try:
+            verdict = parity(root, fault)
+        except subprocess.TimeoutExpired as late:
+            return Result(False, False, f"no end within {late.timeout:g} s", time.monotonic() - began)
         findings = verdict["findings"]
         first = findings[0] if findings else None
         place = first.get("place") if first else None
