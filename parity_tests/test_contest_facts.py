@@ -35,7 +35,7 @@ GENERAL = {
     *("--checkpoint",),
 }
 # Numbers that mean nothing by themselves: sizes, hours, shares.
-ROUND = {128, 1024, 2048, 4096, 8192, 65536, 3600, 0.25, 0.4, 0.5, 0.6, 0.9, 0.01, 0.001, 0.015}
+ROUND = {128, 300, 1024, 2048, 4096, 8192, 65536, 3600, 0.25, 0.4, 0.5, 0.6, 0.9, 0.01, 0.001, 0.015}
 # Files that may hold a fact all the same, and why.
 EXEMPT = {
     ("room/launch.py", "--nproc_per_node"),  # torchrun's own option, for an author's launch string
@@ -46,7 +46,7 @@ EXEMPT = {
     *((file, "train.py") for file in ("room/lane.py", "trusted/checkpoint.py", "trusted/model.py")),
     *((file, "train.py") for file in ("trusted/judge.py", "trusted/purity/surroundings.py")),
 }
-STANDS_FOR_ITSELF = {"name", "version", "title", "machine.title", "confidence"}
+STANDS_FOR_ITSELF = {"name", "version", "title", "machine.title", "confidence", "clock_trial.scripts.name"}
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from scorer.contest.reading import CONTESTS, ProfileError, load, names
 from scorer.contest.schema import (
     AllowedOffset,
     Budget,
+    ClockScript,
     Combination,
     Effect,
     EnvironmentPolicy,
@@ -34,6 +35,7 @@ __all__ = [
     "CONTESTS",
     "AllowedOffset",
     "Budget",
+    "ClockScript",
     "Combination",
     "Effect",
     "EnvironmentPolicy",

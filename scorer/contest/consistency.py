@@ -24,6 +24,7 @@ def contradictions(profile: Profile) -> Iterator[Contradiction]:
     yield from _of_files(profile)
     yield from _of_launch(profile)
     yield from _of_evaluation(profile)
+    yield from _of_clock_trial(profile)
     yield from _of_kit(profile)
 
 
@@ -64,6 +65,15 @@ def _of_evaluation(profile: Profile) -> Iterator[Contradiction]:
     if profile.lockstep.census_update >= profile.lockstep.window_updates:
         expected = f"an update of the window, 0 to {profile.lockstep.window_updates - 1}"
         yield Contradiction(("lockstep", "census_update"), expected, profile.lockstep.census_update)
+
+
+def _of_clock_trial(profile: Profile) -> Iterator[Contradiction]:
+    trial = profile.clock_trial
+    for index, script in enumerate(trial.scripts):
+        if script.start_up_seconds <= trial.unseen_seconds:
+            expected = f"more than clock_trial.unseen_seconds, {trial.unseen_seconds:g}, which is a part of it"
+            place: Place = ("clock_trial", "scripts", index, "start_up_seconds")
+            yield Contradiction(place, expected, script.start_up_seconds)
 
 
 def _of_kit(profile: Profile) -> Iterator[Contradiction]:

@@ -315,6 +315,39 @@ class Lockstep(Section):
     virtual_seconds_per_update: Seconds
 
 
+class ClockScript(Section):
+    """What happens to time in one run of the clock trial, in seconds of the contest's clock; what is left out does not
+    happen.
+    """
+
+    name: Text
+    start_up_seconds: Seconds  # launch to the end of the last excluded update
+    slower: Nothing = 0  # share by which the host is slower, in everything: 0.03
+    compile_seconds: Nothing = 0  # within one update, in the middle of the charged time
+    stall_seconds: Nothing = 0  # within another one, when three quarters of it are over
+    save_seconds: Nothing = 0  # of every checkpoint written
+    evaluation_seconds: Nothing = 0  # of every evaluation by the kit
+    skew_updates: Nothing = 0  # every second rank begins so many updates' time later than the others
+
+
+class ClockTrial(Section):
+    """The contest's whole budget, replayed on a virtual clock."""
+
+    updates: Count  # into which the budget is cut: the seconds that one takes follow
+    unseen_seconds: Nothing  # launch to the program's first line
+    exit_seconds: Nothing  # the program's last line to the end of the process
+    save_seconds: Nothing  # of a checkpoint, where a script says nothing else
+    scripts: Annotated[list[ClockScript], Field(min_length=1)]  # the first is the plan; names differ
+
+    @field_validator("scripts")
+    @classmethod
+    def _named_once(cls, scripts: list[ClockScript]) -> list[ClockScript]:
+        names = [script.name for script in scripts]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise wrong("scripts of different names", "rename one", ", ".join(twice))
+        return scripts
+
+
 class RoomLimits(Section):
     """What one run in the clean room may use; all ranks together, except where the kernel counts per process."""
 
@@ -470,6 +503,7 @@ class Profile(Section):
     machine: Machine
     evaluation: EvaluationRules
     lockstep: Lockstep
+    clock_trial: ClockTrial
     room: RoomLimits
     kit: KitRules
     log: LogRules

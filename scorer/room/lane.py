@@ -163,6 +163,7 @@ class LaneSpec:
     source: Artifact | Path
     clock: Clock
     environment: dict[str, str] = field(default_factory=dict)  # beside the launch string's own, e.g. the author's
+    imposed: dict[str, str | None] = field(default_factory=dict)  # set whatever the contest rules; None: taken away
     perturb: bool = False
     stop_after_window: bool = False
     caches: str = "cold"  # or "warm": compile caches that outlive the room
@@ -294,7 +295,9 @@ class _Run:
             kit_module=self.profile.kit.module,
             dataloader=self.profile.kit.functions.dataloader,
             step_boundary=self.profile.kit.functions.step_boundary,
+            evaluate=self.profile.kit.functions.evaluate,
             seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
+            timeline=self.spec.clock.timeline.model_dump() if self.spec.clock.timeline else None,
             window=lockstep.window_updates if is_virtual else 0,
             census_update=lockstep.census_update if is_virtual else None,
             perturb=self.spec.perturb,
@@ -337,12 +340,14 @@ class _Run:
             **({VARIABLE: str(self._settings_file())} if self.spec.observe else {}),
             **(variables_of_room.passed(given, self.profile) if isinstance(self.spec.source, Artifact) else given),
         }
-        return self.room.environment(
+        environment = self.room.environment(
             pythonpath=[*observer, *stand_ins(), self.kit.directory, *program],
             variables=variables,
             caches=self._caches(),
             cache_directories=self.profile.environment.cache_directories,
         )
+        imposed = {**environment, **self.spec.imposed}
+        return {name: value for name, value in imposed.items() if value is not None}
 
     # -- while ---------------------------------------------------------------------------------------------------
 
@@ -424,7 +429,8 @@ class _Run:
             problem = f"the log and the checkpoint cannot be kept in {self.keep.name}: {error.strerror or error}"
             self._find(FAILED, problem)
             return None, problem
-        if outcome is Outcome.COMPLETE and not self.spec.stop_after_window:
+        ended_by_us = self.spec.stop_after_window or any(self.records.glob("stopped-*"))
+        if outcome is Outcome.COMPLETE and not ended_by_us:
             self._find(NO_CHECKPOINT, f"{told} is not there after the run")
         return None, None
 

@@ -74,11 +74,40 @@ class Launch(Record):
     program: list[str]  # ["train.py", "--flag", ...] or ["-m", "recipe", ...]
 
 
+class Timeline(Record):
+    """What happens on a scripted virtual clock beside the fixed time per update. All in seconds of that clock."""
+
+    name: str
+    before_seconds: float = 0.0  # gone when the program's first line runs
+    lengths: list[tuple[int, float]] = Field(default_factory=list)  # (update, its seconds instead of the fixed ones)
+    save_seconds: float = 0.0  # pass in every torch.save to a file
+    evaluation_seconds: float = 0.0  # pass in every evaluation by the kit
+    skew_seconds: float = 0.0  # every second rank's first line runs so much later
+    limit_seconds: float | None = None  # the run is ended after the update in which this much is gone
+
+
 class Clock(Record):
-    """Which clock the program saw: "real", or "virtual" with a fixed time per update (seconds)."""
+    """Which clock the program saw: "real", or "virtual" with a fixed time per update (seconds), scripted or not."""
 
     kind: str
     seconds_per_update: float | None = None
+    timeline: Timeline | None = None
+
+
+class Tick(Record):
+    """An update's end on a scripted clock."""
+
+    update: int  # from 0
+    seconds: float  # since the launch
+    reads: list[Site]  # lines that read the clock since the tick before, in the order of their last read
+
+
+class ScriptedTime(Record):
+    """What one rank's scripted clock showed."""
+
+    ticks: list[Tick]
+    end_seconds: float | None  # at the process's end; None where it did not end by itself
+    last_reads: list[Site]  # lines that read the clock between the last update and the first save after it
 
 
 class KernelLaunch(Record):
@@ -170,6 +199,7 @@ class Rank(Record):
     census: list[OperatorCall]
     events: list[Event]
     observer_seconds: float  # time spent inside the observer
+    scripted: ScriptedTime | None = None  # where the clock was a scripted one
 
 
 class TimeSplit(Record):

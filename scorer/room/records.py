@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scorer.room.receipts import Event, KernelLaunch, OperatorCall, Optimizer, Parameter, Rank, Site, Update
+from scorer.room.receipts import (
+    Event,
+    KernelLaunch,
+    OperatorCall,
+    Optimizer,
+    Parameter,
+    Rank,
+    ScriptedTime,
+    Site,
+    Tick,
+    Update,
+)
 
 
 @dataclass
@@ -87,6 +98,7 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         census=[OperatorCall.model_validate(row) for row in census["rows"]],
         events=[_event(line["event"], rename) for line in of_kind.get("event", [])],
         observer_seconds=end.get("observer_seconds", 0.0),
+        scripted=_scripted(of_kind),
     )
     problem = None
     for line in of_kind.get("problem", [])[:1]:
@@ -100,6 +112,24 @@ def _update(line: dict[str, Any]) -> Update:
     known = {name: line[name] for name in Update.model_fields if name in line}
     known["launches"] = [KernelLaunch.model_validate(row) for row in line["launches"]]
     return Update.model_validate(known)
+
+
+def _scripted(of_kind: dict[str, list[dict[str, Any]]]) -> ScriptedTime | None:
+    if "clock" not in of_kind:
+        return None
+    end: dict[str, Any] = of_kind.get("clock-end", [{"seconds": None, "reads": []}])[0]
+    return ScriptedTime(
+        ticks=[
+            Tick(update=line["update"], seconds=line["seconds"], reads=_sites(line["reads"]))
+            for line in of_kind.get("tick", [])
+        ],
+        end_seconds=end["seconds"],
+        last_reads=_sites(end["reads"]),
+    )
+
+
+def _sites(found: list[dict[str, Any]]) -> list[Site]:
+    return [Site.model_validate(site) for site in found]
 
 
 def _event(event: dict[str, Any], rename: Callable[[str], str]) -> Event:

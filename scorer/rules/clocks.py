@@ -23,14 +23,14 @@ Loop = ast.For | ast.While
 
 def steps_alone(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A training loop that no clock ends (T4)."""
-    for loop, nodes in _training_loops(source):
+    for loop, nodes in training_loops(source):
         if not any(isinstance(n, ast.Call) and source.resolve(n.func) in CLOCKS for n in nodes):
             yield Hit(loop.lineno)
 
 
 def clock_without_waiting(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A clock that is read in a training loop which never waits for the device (T7)."""
-    for _, nodes in _training_loops(source):
+    for _, nodes in training_loops(source):
         calls = [n for n in nodes if isinstance(n, ast.Call)]
         reads = [call for call in calls if source.resolve(call.func) in CLOCKS]
         waits = any(isinstance(c.func, ast.Attribute) and c.func.attr in WAITS for c in calls) or any(
@@ -42,7 +42,7 @@ def clock_without_waiting(source: Source, artifact: Artifact, profile: Profile) 
 
 
 @lru_cache(maxsize=1)
-def _training_loops(source: Source) -> list[tuple[Loop, list[ast.AST]]]:
+def training_loops(source: Source) -> list[tuple[Loop, list[ast.AST]]]:
     """Every outermost loop that takes gradients, with all nodes that run in it, in functions of the file too."""
     table = reach(source)
     loops = [n for n in source.every(ast.For, ast.While) if table.trains(n)]

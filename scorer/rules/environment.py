@@ -54,7 +54,7 @@ class Setting:
 
 def environment_reads(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Reads of variables that the profile refuses, and of those whose name cannot be told."""
-    for read in _reads(source):
+    for read in reads(source):
         if read.names is None:
             yield source.hit(read.node, NAME=read.what)
         else:
@@ -66,7 +66,7 @@ def environment_reads(source: Source, artifact: Artifact, profile: Profile) -> I
 
 def stripped_reads(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """Reads of variables that the clean room removes."""
-    for read in _reads(source):
+    for read in reads(source):
         for name in read.names or ():
             if profile.environment.ruling(name) == "strip":
                 yield source.hit(read.node, NAME=name)
@@ -183,7 +183,7 @@ def _only_where_unset(source: Source, statement: ast.AST, names: tuple[str, ...]
 
 def _inside(source: Source, top: ast.AST) -> list[Read]:
     inner = {id(node) for node in source.walk(top)}
-    return [read for read in _reads(source) if id(read.node) in inner]
+    return [read for read in reads(source) if id(read.node) in inner]
 
 
 def _several(source: Source, node: ast.AST, mappings: list[ast.expr], keywords: list[ast.keyword]) -> Iterator[Setting]:
@@ -222,7 +222,7 @@ def _conditional(source: Source, node: ast.AST) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _reads(source: Source) -> list[Read]:
+def reads(source: Source) -> list[Read]:
     """Every read of the environment."""
     found: list[Read] = []
     for full, nodes in source.named.items():

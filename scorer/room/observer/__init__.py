@@ -33,7 +33,7 @@ def start() -> None:
     program = Program(settings)
     session = Session(settings, journal, program)
     session.begin()
-    clock.install(settings, program, session)
+    clock.install(settings, program, session, journal)
     environment.install(program, journal)
     audit.install(settings, program, journal)
     imports.install(settings, session)

@@ -1,4 +1,4 @@
-"""The kit's own landmarks: batches from its loader, and the boundary of a step."""
+"""The kit's own landmarks: batches from its loader, the boundary of a step, and on a scripted clock an evaluation."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ def install(module: Any, session: Session) -> None:
             return result
 
         setattr(module, names.step_boundary, observed_boundary)
+
+    evaluate = getattr(module, names.evaluate, None)
+    clock = session.clock
+    if evaluate is not None and clock is not None:
+
+        @functools.wraps(evaluate)
+        def timed_evaluation(*args: Any, **kwargs: Any) -> Any:
+            result = evaluate(*args, **kwargs)
+            clock.evaluated()
+            return result
+
+        setattr(module, names.evaluate, timed_evaluation)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import knobs
 from .census import Census
@@ -36,6 +36,22 @@ real_sleep = time.sleep
 Launches = dict[str, dict[str, Any]]  # kernel name -> a row of receipts.KernelLaunch, its shapes a set
 
 
+class Passing(Protocol):
+    """A clock on which time passes with what the program does."""
+
+    def ticked(self) -> None:
+        """An update's first optimizer step has been made."""
+
+    def saved(self) -> None:
+        """A file has been saved."""
+
+    def evaluated(self) -> None:
+        """The kit has evaluated a model."""
+
+    def is_over(self) -> bool:
+        """Whether the run is to be ended."""
+
+
 class Session:
     """The state of observation in this process. The hooks report to it; it writes the journal."""
 
@@ -47,6 +63,7 @@ class Session:
         self.in_backward = self.in_step = False
         self.busy = False  # our own tensor operations are running: the census does not count them
         self.updates_stepped = 0
+        self.clock: Passing | None = None  # a scripted one
         self._update = 0
         self._has_stepped = False
         self._has_backward = False
@@ -145,13 +162,13 @@ class Session:
         self._gather()
         if not self._has_stepped:
             self._has_stepped = True
-            self.updates_stepped = self._update + 1
+            self._tick()
 
     def boundary(self) -> None:
         """The kit was told that a step ended."""
         if self._has_backward:
             self._has_stepped = True
-            self.updates_stepped = self._update + 1
+            self._tick()
             self.close_update()
 
     def saving(self, target: Any) -> None:
@@ -192,8 +209,15 @@ class Session:
         with self._working():
             self._close()
         self._begin_census_if_due()
-        if self.settings.stop_after_window and self._update >= self.settings.window:
+        after_window = self.settings.stop_after_window and self._update >= self.settings.window
+        if after_window or (self.clock is not None and self.clock.is_over()):
             self._stop()
+
+    def _tick(self) -> None:
+        if self.updates_stepped == self._update:
+            self.updates_stepped += 1
+            if self.clock is not None:
+                self.clock.ticked()
 
     @property
     def _in_window(self) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 VARIABLE = "SUBMISSION_PARITY_OBSERVE"
 
@@ -26,7 +27,9 @@ class Settings:
     kit_module: str  # what programs import of it
     dataloader: str  # its function that yields batches
     step_boundary: str  # its function that is called after every step
+    evaluate: str  # its function that evaluates a model
     seconds_per_update: float | None
+    timeline: dict[str, Any] | None  # a scripted clock's receipts.Timeline
     window: int  # updates whose tensors are hashed
     census_update: int | None
     perturb: bool  # scale one parameter before the first optimizer step: the sensitivity control

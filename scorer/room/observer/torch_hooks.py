@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 from typing import Any
 
 from .session import Session
@@ -32,9 +33,11 @@ def install(torch: Any, session: Session) -> None:
     save = torch.save
 
     @functools.wraps(save)
-    def observed_save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+    def observed_save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         session.saving(f)
-        return save(obj, f, *args, **kwargs)
+        save(obj, f, *args, **kwargs)
+        if session.clock is not None and not isinstance(f, io.BytesIO):
+            session.clock.saved()
 
     torch.save = observed_save
 

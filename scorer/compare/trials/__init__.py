@@ -1,0 +1,11 @@
+"""Trials: one artifact run several times, each time under other circumstances, and what that showed.
+
+    result.py        what a trial says: a table, findings, a verdict
+    differing.py     the first thing in which two runs of one artifact differ
+    variables.py     hostile values for the variables that a program could react to (values in hostile.yaml)
+    environment.py   the environment trial: those variables set, and taken away
+    clock.py         the clock trial: the contest's whole budget on scripted clocks
+    schedule.py      whether start-up time is counted as progress
+
+A trial is given a way to run lanes and runs none itself.
+"""

@@ -1,0 +1,66 @@
+"""What a trial says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from scorer.artifact import Artifact
+from scorer.compare import verdict
+from scorer.contest import Profile
+from scorer.findings import Finding, Severity
+
+SCHEMA_VERSION = 1
+
+
+class Trial(BaseModel):
+    """The document `trial.json`: the verdict of one trial and everything that led to it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_version: int = SCHEMA_VERSION
+    trial: Literal["environment", "clock"]
+    contest: str
+    contest_version: int
+    artifact_sha256: str
+    launch: str
+    verdict: Literal["pass", "fail", "inconclusive"]
+    reason: str
+    facts: dict[str, str] = Field(description="what the trial was made with")
+    columns: list[str]
+    rows: list[list[str]] = Field(description="one for each run, in the order of `columns`")
+    findings: list[Finding] = Field(description="the most telling first")
+
+    def json_text(self) -> str:
+        """Sorted, indented JSON that ends with a newline."""
+        return json.dumps(self.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def conclude(
+    artifact: Artifact, launch: str, profile: Profile, findings: Iterable[Finding], passed: str, **fields: Any
+) -> Trial:
+    """The trial with its verdict; `passed` is the reason where nothing stands against the artifact."""
+    ordered = verdict.ordered(verdict.weighed(findings, profile))
+    hard = [found for found in ordered if found.severity is Severity.HARD and not verdict.undecided(found)]
+    missing = [found for found in ordered if verdict.undecided(found)]
+    decision: verdict.Verdict
+    if hard:
+        where = f" ({hard[0].place})" if hard[0].place else ""
+        decision, reason = "fail", f"{hard[0].code} {hard[0].message}{where}"
+    elif missing:
+        decision, reason = "inconclusive", missing[0].message
+    else:
+        decision, reason = "pass", passed
+    return Trial(
+        contest=profile.name,
+        contest_version=profile.version,
+        artifact_sha256=artifact.sha256,
+        launch=launch,
+        verdict=decision,
+        reason=reason,
+        findings=ordered,
+        **fields,
+    )
