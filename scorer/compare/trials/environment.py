@@ -145,7 +145,7 @@ def _judge(
         how = f"{culprit} is taken away" if value is None else f"{culprit}={value!r} is set"
         yield finding(
             ENV006,
-            f"where {how} (name: {culprit}), the run comes out different: {first}",
+            f"where {how}, the run comes out different: {first}",
             lane=base.lane.value,
             evidence={"variable": culprit, "value": value, "difference": first},
             **place,
