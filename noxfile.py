@@ -157,15 +157,35 @@ def lane(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
 
 @nox.session(venv_backend="none", requires=["base"])
 def gate(session: nox.Session) -> None:
-    """Check what must hold before an upload: cold parity, advice included, then a rehearsal in real time."""
+    """Check what must hold before an upload: cold parity with advice, hostile variables, a rehearsal in real time."""
     chosen = produce(session)
     python(session, *chosen.build, "--check", chosen.artifact)
     compare(session, chosen, "--cold", "--strict")
+    trial(session, chosen, "environment")
     launch = (ROOT / chosen.artifact / "launch-command.txt").read_text("utf-8").strip()
     python(
         session, "-m", "scorer", "rehearse", chosen.artifact, "--launch", launch, "--contest", chosen.contest,
         "-o", str(chosen.directory / "rehearsal"), *chosen.rest,
     )  # fmt: skip
+
+
+def trial(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
+    """Run a built artifact under other circumstances: the environment, or the clock."""
+    out = str(chosen.directory / f"{name}-trial")
+    arguments = (chosen.artifact, "--contest", chosen.contest, "-o", out, *words, *chosen.rest)
+    python(session, "-m", "scorer", f"{name}-trial", *arguments)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def environment(session: nox.Session) -> None:
+    """Run the artifact under hostile variables and without any: the same bit for bit, or the variable and its line."""
+    trial(session, produce(session), "environment")
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def clock(session: nox.Session) -> None:
+    """Replay the whole budget on virtual clocks (minutes): long start-ups, slow hosts, a compile, a stall, slow saves."""
+    trial(session, produce(session), "clock")
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -27,6 +27,7 @@ from parity_tests.room_programs import small_kit
 from scorer.artifact import Artifact, ArtifactError
 from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
+from scorer.compare.trials import clock as clock_trial
 from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
 from scorer.ledger import week
@@ -36,7 +37,7 @@ from scorer.room import checkpoint, log, records, variables
 from scorer.room.cleanroom import Room
 from scorer.room.lane import LaneSpec, _Run, run_lane
 from scorer.room.launch import LaunchError, LaunchPlan, parse
-from scorer.room.receipts import Clock, Event, Lane, Receipt, TimeSplit
+from scorer.room.receipts import Clock, Event, Lane, Receipt, ScriptedTime, Tick, TimeSplit
 from scorer.trusted import settings as ways
 
 See = Callable[[Profile], Any]
@@ -266,6 +267,15 @@ def virtual(profile: Profile) -> Any:
         return Bench(profile, small_kit(Path(directory)), Path(), progress).virtual_clock
 
 
+def scripted(profile: Profile) -> Any:
+    """The clocks of the clock trial, and what its second script's run is measured as."""
+    run = receipts_factory.receipt(Lane.ARTIFACT)
+    ticks = [Tick(update=update, seconds=float(update), reads=[]) for update in range(8)]
+    run.ranks[0].scripted = ScriptedTime(ticks=ticks, end_seconds=9.0, last_reads=[])
+    scripts = profile.clock_trial.scripts
+    return [clock_trial.clock_of(script, profile) for script in scripts], clock_trial.measured(run, profile)
+
+
 def two_ranks(see: See) -> See:
     """Looks at a contest whose official evaluation runs on two ranks."""
 
@@ -427,6 +437,15 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "kit.model_files": (["*.parquet"], looks.begun),
     "kit.stand_in": (False, looks.chosen),
     "lockstep.window_updates": (3, prepared),
+    "clock_trial.updates": (50, scripted),
+    **{f"clock_trial.{name}_seconds": (1.0, scripted) for name in ("unseen", "exit", "save")},
+    "clock_trial.scripts[].name": ("another", scripted),
+    **{
+        f"clock_trial.scripts[].{name}_seconds": (20.0, scripted)
+        for name in ("start_up", "compile", "stall", "save", "evaluation")
+    },
+    "clock_trial.scripts[].slower": (0.5, scripted),
+    "clock_trial.scripts[].skew_updates": (3.0, scripted),
     "lockstep.census_update": (2, prepared),
     "lockstep.virtual_seconds_per_update": (0.25, virtual),
     "kit.cache_variable": ("KIT_DATA", prepared),

@@ -68,13 +68,14 @@ def test_a_timeline_gives_updates_lengths_and_the_ranks_agree(tmp_path: Path) ->
     clock = timeline(before_seconds=5.0, lengths=[(0, 20.0), (4, 9.0)], save_seconds=3.0, skew_seconds=1.0)
     seen = run_artifact(tmp_path, TWO_RANKS, nproc=2, clock=clock)
     assert seen.problem is None
-    # 5 s before the first line and 1 s that rank 1 comes later; rank 0 saves after update 3, and rank 1 waits for it.
-    assert read_times(seen, 0) == read_times(seen, 1) == [26.0, 28.0, 30.0, 32.0, 44.0, 46.0]
+    # 5 s before the first line; rank 0 saves after update 3, and rank 1 waits for it.
+    assert read_times(seen, 0) == [25.0, 27.0, 29.0, 31.0, 43.0, 45.0]
+    assert read_times(seen, 1) == [25.0, 28.0, 29.0, 32.0, 43.0, 46.0]
     first, second = (rank.scripted for rank in seen.ranks)
     assert first is not None
     assert second is not None
     assert [tick.seconds for tick in first.ticks] == [tick.seconds for tick in second.ticks]
-    assert (first.end_seconds, second.end_seconds) == (49.0, 46.0)  # rank 0 saves once more
+    assert (first.end_seconds, second.end_seconds) == (48.0, 45.0)  # rank 0 saves once more
     line = TWO_RANKS.splitlines().index("    now = time.monotonic()") + 1
     assert [site.line for site in first.ticks[1].reads] == [line]
     assert [site.line for site in first.last_reads] == [line]

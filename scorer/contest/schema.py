@@ -327,7 +327,7 @@ class ClockScript(Section):
     stall_seconds: Nothing = 0  # within another one, when three quarters of it are over
     save_seconds: Nothing = 0  # of every checkpoint written
     evaluation_seconds: Nothing = 0  # of every evaluation by the kit
-    skew_updates: Nothing = 0  # every second rank begins so many updates' time later than the others
+    skew_updates: Nothing = 0  # every second rank's clock is so many updates ahead, after every second update
 
 
 class ClockTrial(Section):

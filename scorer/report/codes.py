@@ -8,6 +8,8 @@ from scorer.findings import CODES, Code
 def every_code() -> dict[str, Code]:
     """Every code that can be raised, in order. Whoever defines some is imported here; the judge brings torch along."""
     import scorer.compare
+    import scorer.compare.trials.clock
+    import scorer.compare.trials.environment
     import scorer.review
     import scorer.room.lane
     import scorer.trusted.judge  # noqa: F401

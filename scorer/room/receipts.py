@@ -82,7 +82,7 @@ class Timeline(Record):
     lengths: list[tuple[int, float]] = Field(default_factory=list)  # (update, its seconds instead of the fixed ones)
     save_seconds: float = 0.0  # pass in every torch.save to a file
     evaluation_seconds: float = 0.0  # pass in every evaluation by the kit
-    skew_seconds: float = 0.0  # every second rank's first line runs so much later
+    skew_seconds: float = 0.0  # every second rank's clock is so much ahead, after every second update
     limit_seconds: float | None = None  # the run is ended after the update in which this much is gone
 
 

@@ -31,6 +31,7 @@ RUN031 = define(
 
 COLUMNS = ["script", "s/update", "updates", "start-up", "charged", "margin", "saved", "losses", "verdict"]
 OVERDUE = 1.2  # a run is ended when so many times the budget are charged
+PARTS = 1 << 10  # of a second
 COMPILES_AT, STALLS_AT = 0.5, 0.75  # shares of the charged updates
 
 Run = Callable[[Sequence[tuple[str, LaneSpec]]], list[Receipt]]
@@ -50,16 +51,16 @@ class Measured:
 def clock_of(script: ClockScript, profile: Profile, seconds_per_update: float | None = None) -> Clock:
     """The clock of a script. A slower host is slower in everything: start-up, updates, misfortunes, saves."""
     trial, budget, factor = profile.clock_trial, profile.budget, 1 + script.slower
-    each = (seconds_per_update or budget.train_seconds / trial.updates) * factor
+    each = _exact((seconds_per_update or budget.train_seconds / trial.updates) * factor)
     start_up, first = script.start_up_seconds - trial.unseen_seconds, budget.startup_updates_excluded
     # The first update compiles: it takes nine tenths of the start-up that the program sees.
     shares = [0.9, *[0.1 / (first - 1)] * (first - 1)] if first > 1 else [1.0] * first
-    lengths = {update: start_up * share * factor for update, share in enumerate(shares)}
+    lengths = {update: _exact(start_up * share * factor) for update, share in enumerate(shares)}
     charged_updates = budget.train_seconds / each
     for share, seconds in ((COMPILES_AT, script.compile_seconds), (STALLS_AT, script.stall_seconds)):
         if seconds:
-            lengths[first + int(charged_updates * share)] = each + seconds * factor
-    before = trial.unseen_seconds * factor + (0 if first else start_up * factor)
+            lengths[first + int(charged_updates * share)] = each + _exact(seconds * factor)
+    before = _exact(trial.unseen_seconds * factor + (0 if first else start_up * factor))
     return Clock(
         kind="virtual",
         seconds_per_update=each,
@@ -67,12 +68,17 @@ def clock_of(script: ClockScript, profile: Profile, seconds_per_update: float | 
             name=script.name,
             before_seconds=before,
             lengths=sorted(lengths.items()),
-            save_seconds=(script.save_seconds or trial.save_seconds) * factor,
-            evaluation_seconds=script.evaluation_seconds * factor,
+            save_seconds=_exact((script.save_seconds or trial.save_seconds) * factor),
+            evaluation_seconds=_exact(script.evaluation_seconds * factor),
             skew_seconds=script.skew_updates * each,
             limit_seconds=script.start_up_seconds * factor + budget.train_seconds * OVERDUE,
         ),
     )
+
+
+def _exact(seconds: float) -> float:
+    """The nearest time whose sums and differences floats hold exactly: equal intervals look equal at any hour."""
+    return round(seconds * PARTS) / PARTS
 
 
 def measured(receipt: Receipt, profile: Profile) -> Measured | None:
@@ -135,7 +141,7 @@ def _judge(case: Case, name: str, script: ClockScript, receipt: Receipt, plan: R
     if script.skew_updates and plan.outcome is Outcome.COMPLETE and (apart := _apart(receipt)) is not None:
         yield finding(
             RUN031,
-            f"{at}: every second rank begins {script.skew_updates:g} updates later than the others, and {apart}",
+            f"{at}: every second rank's clock is at times {script.skew_updates:g} updates ahead, and {apart}",
             lane=receipt.lane.value,
             evidence={"script": name},
             **_decision(case, receipt),

@@ -81,7 +81,7 @@ class Scripted(Elapsed):
         self._reads: dict[tuple[str, int], None] = {}
         self._reads_at_save: list[dict[str, Any]] | None = None
         journal.write("clock", timeline=timeline["name"])
-        self.pass_aside(timeline["before_seconds"] + (timeline["skew_seconds"] if self._rank % 2 else 0.0))
+        self.pass_aside(timeline["before_seconds"])
         atexit.register(self._end)
 
     def seconds(self) -> float:
@@ -95,7 +95,9 @@ class Scripted(Elapsed):
             key = found["file"], found["line"]
             self._reads.pop(key, None)
             self._reads[key] = None
-        return self.seconds()
+        is_ahead = self._rank % 2 == 1 and self._ticker.updates_stepped % 2 == 0
+        ahead: float = self._timeline["skew_seconds"] if is_ahead else 0.0
+        return self.seconds() + ahead
 
     def pass_aside(self, seconds: float) -> None:
         """Time that passes beside the updates, told to the other ranks."""
