@@ -184,7 +184,7 @@ def environment(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["base"])
 def clock(session: nox.Session) -> None:
-    """Replay the whole budget on virtual clocks (minutes): long start-ups, slow hosts, a compile, a stall, slow saves."""
+    """Replay the whole budget on virtual clocks: long start-ups, slow hosts, a compile, a stall, slow saves."""
     trial(session, produce(session), "clock")
 
 
