@@ -38,7 +38,7 @@ def free(name: str, profile: Profile, plan: LaunchPlan, observer: str) -> bool:
 def read_lines(artifact: Artifact) -> dict[str, int]:
     """Variable -> the first line of train.py that reads it, as the static review sees it."""
     found: dict[str, int] = {}
-    for read in reads_of(Source(artifact.source)):
+    for read in reads_of(Source(artifact.source, artifact.train_py.name)):
         for name in read.names or ():
             found.setdefault(name, getattr(read.node, "lineno", 1))
     return found
