@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import tempfile
@@ -305,8 +306,8 @@ def cast(profile: Profile) -> Any:
 
 
 def grown(profile: Profile) -> Any:
-    """Whether a process that holds a megabyte more may."""
-    held = iter((1, 1 + (1 << 20)))
+    """Whether a process that holds a megabyte more each time may."""
+    held = itertools.count(1, 1 << 20)
     host = SimpleNamespace(memory=lambda: next(held))
     model = SimpleNamespace(process=SimpleNamespace(host=host), forward=lambda batch: None)
     record = mock.Mock()

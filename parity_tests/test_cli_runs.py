@@ -69,13 +69,16 @@ def test_a_checkpoint_is_scored_alone_and_one_that_cannot_be_read_fails(
     assert "CKP" in bad.output
 
 
-def test_two_files_that_differ_fail_with_the_line_that_steps(compared: tuple[Result, Path]) -> None:
+def test_two_files_that_differ_fail_with_the_value_and_the_line_that_steps(compared: tuple[Result, Path]) -> None:
     result, out = compared
     assert result.exit_code == 1, result.output
     first = verdict(out)["findings"][0]
-    assert (first["code"][:3], first["update"]) == ("LCK", 0)
-    line = TINY.read_text(encoding="utf-8").splitlines().index("        optimizer.step()") + 1
+    assert first["code"] == "OPT002"
+    (line,) = (n for n, text in enumerate(TINY.read_text(encoding="utf-8").splitlines(), 1) if "lr=0.01)" in text)
     assert first["artifact_line"] == line
+    stepped = next(found for found in verdict(out)["findings"] if found["code"].startswith("LCK"))
+    line = TINY.read_text(encoding="utf-8").splitlines().index("        optimizer.step()") + 1
+    assert (stepped["update"], stepped["artifact_line"]) == (0, line)
 
 
 def test_two_receipts_are_compared_without_running_anything(compared: tuple[Result, Path]) -> None:

@@ -21,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m parity_tests.faults", description=__doc__)
     parser.add_argument("ids", nargs="*", help="fault folders, by name or by the row they stand for; default: all")
     parser.add_argument("--clean", type=int, default=None, help="clean runs (default: 20 when all faults run, else 0)")
+    parser.add_argument("--each-code", action="store_true", help="only the first folder for each expected finding")
     parser.add_argument("--jobs", type=int, default=2, help="how many runs beside each other (default: 2)")
     chosen = parser.parse_args()
     folders = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
@@ -28,6 +29,10 @@ def main() -> int:
         folders = [p for p in folders if p.name in chosen.ids or p.name.split("-")[0] in chosen.ids]
         if not folders:
             parser.error(f"no fault folder is named {' or '.join(chosen.ids)}; see {FAULTS.name}/")
+    faults = {folder: Fault.read(folder) for folder in folders}
+    if chosen.each_code:
+        firsts = {fault.expect.code: folder for folder, fault in reversed(faults.items())}
+        faults = {folder: fault for folder, fault in faults.items() if folder in firsts.values()}
     clean = chosen.clean if chosen.clean is not None else (0 if chosen.ids else 20)
 
     console = Console()
@@ -35,7 +40,7 @@ def main() -> int:
     results: list[Result] = []
     false_alarms = 0
     with ThreadPoolExecutor(chosen.jobs) as workers:  # each run is a handful of processes of its own
-        for folder, result in zip(folders, workers.map(run_fault, map(Fault.read, folders)), strict=True):
+        for folder, result in zip(faults, workers.map(run_fault, faults.values()), strict=True):
             results.append(result)
             console.print(f"{result.mark} {folder.name}: {result.said} ({result.seconds:.1f} s)", highlight=False)
         for turn, (problem, seconds) in enumerate(workers.map(clean_run, range(clean))):
