@@ -7,7 +7,10 @@ import pytest
 from parity_tests.faults.run import FAULTS, Expected, Fault, prepare, right_place, run_fault
 
 FOLDERS = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
-FIRST_SLICE = set("B3 B7 B14 B15 B17 E1 E2 E8 S1 S2 S3 S4 C1 C2 L2 L6 M10 X2".split(" "))  # noqa: SIM905
+ROWS = set(
+    "B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 C1 C2 C3 C4 C5 E1 E2 E3 E4 E5 E6 E7 "
+    "E8 K2 K5 K6 L1 L2 L3 L5 L6 L7 M1 M2 M4 M6 M10 M11 O1 S1 S2 S3 S4 S5 S6 S8 X1 X2 X3 X5 X6 X7 X8".split(" ")
+)  # noqa: SIM905
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
@@ -17,11 +20,12 @@ def test_a_fault_folder_still_fits_the_recipe(folder: Path, tmp_path: Path) -> N
     prepare(tmp_path, fault)
 
 
-def test_every_row_of_the_first_slice_has_a_folder() -> None:
-    assert {Fault.read(folder).row for folder in FOLDERS} >= FIRST_SLICE
+def test_every_row_has_a_folder_and_there_are_enough_of_them() -> None:
+    assert {Fault.read(folder).row for folder in FOLDERS} >= ROWS
+    assert len(FOLDERS) >= 80
 
 
-@pytest.mark.parametrize("name", ["S1-import-guard", "B15-flag-not-carried", "S4-no-launches"])
+@pytest.mark.parametrize("name", ["S1-import-guard", "B15-flag-not-carried"])
 def test_a_fault_is_caught_first_and_at_its_place(name: str) -> None:
     result = run_fault(Fault.read(FAULTS / name))
     assert (result.caught, result.placed) == (True, True), result.said

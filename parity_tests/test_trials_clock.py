@@ -1,7 +1,7 @@
 """The clock trial: who stops in time is told from who does not, by the contest's own rules.
 
 Programs are modelled here as functions over the clock that their script gives them; the observer's clock is tested in
-test_observer_clock.py, and fault folders run real programs.
+test_observer_clock.py.
 """
 
 from __future__ import annotations

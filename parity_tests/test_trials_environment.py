@@ -1,6 +1,6 @@
 """The environment trial: a reaction to a variable is found, with the variable and the line that reads it.
 
-Programs are modelled as functions of the variables that a run has; the fault folders run real ones.
+Programs are modelled as functions of the variables that a run has.
 """
 
 from __future__ import annotations
