@@ -21,6 +21,7 @@ A fault folder holds `fault.yaml`:
       file: recipe/model.py      # the place it must name (left out: the cause lies outside of every file) ...
       line: "text on that line"  # ... and what stands on that line
       says: "text"               # what the message must contain
+      advice: true               # it is told and the verdict is a pass: nothing that the submission can mend
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class Expected(BaseModel):
     file: str | None = None
     line: str | None = None
     says: str = ""
+    advice: bool = False
 
 
 class Fault(BaseModel):
@@ -226,7 +228,8 @@ def run_fault(fault: Fault) -> Result:
         if fault.expect.code == "none":
             caught = placed = verdict["verdict"] == "pass" and first is None
         else:
-            caught = verdict["verdict"] != "pass" and first is not None and first["code"] == fault.expect.code
+            right = (verdict["verdict"] == "pass") == fault.expect.advice
+            caught = right and first is not None and first["code"] == fault.expect.code
             placed = caught and right_place(root, place, fault.expect) and fault.expect.says in str(first)
     if first is None and caught:
         said = "passes without a finding"
