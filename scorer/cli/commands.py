@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from enum import StrEnum
@@ -20,6 +19,7 @@ from rich.console import Console
 from scorer import listing
 from scorer.artifact import Artifact
 from scorer.cli import runs, uploads
+from scorer.cli.console import standard_output
 from scorer.cli.errors import FAIL, INCONCLUSIVE, PASS, VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.progress import Progress
@@ -112,7 +112,7 @@ def parity(
     root, environment = _directory(local_root), _assignments(local_env or [])
     caches = "cold" if cold else "warm"
     since = None if ledger is None else uploads.changes(ledger, submission, profile)
-    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.parity(bench, submission, plan, root, local_plan, environment, caches)
         report = _keep(Report(comparison, receipts, submission, profile, since, root), directory)
     return _tell(report, out)
@@ -139,7 +139,7 @@ def rehearse(
     profile = checked_profile(contest)
     submission = read_submission(train_py, launch, profile, file)
     plan = parse(launch, profile.launch)
-    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         comparison, receipts = runs.rehearse(bench, submission, plan)
         report = _keep(Report(comparison, receipts, submission, profile), directory)
     return _tell(report, out)
@@ -224,11 +224,11 @@ def compare(
             raise InputError("--launch is missing: give the launch string that both files are run with")
         earlier, submission = (read_submission(path, launch, profile) for path in (first, second))
         plan = parse(launch, profile.launch)
-        with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+        with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
             caches = "cold" if cold else "warm"
             comparison, receipts = runs.pair(bench, (earlier, plan), (submission, plan), caches)
             report = _keep(Report(comparison, receipts, submission, profile), directory)
-    _console().print(f"local is {first}, artifact is {second}", markup=False, highlight=False, soft_wrap=True)
+    standard_output().print(f"local is {first}, artifact is {second}", markup=False, highlight=False, soft_wrap=True)
     return _tell(report, out)
 
 
@@ -315,7 +315,7 @@ def contest_show(name: Annotated[str, typer.Argument(help="A profile's name, or 
 
         scorer contest show trainium-frontier-phase1
     """
-    print_profile(checked_profile(name), _console())
+    print_profile(checked_profile(name), standard_output())
     return PASS
 
 
@@ -339,7 +339,7 @@ def lane_local(
     """
     profile = checked_profile(contest)
     plan, root, environment = parse_local(local), _directory(local_root), _assignments(local_env or [])
-    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
         receipt = _run_alone(bench, spec, directory)
     return _show_lane(receipt, profile, out / "receipt.json")
@@ -364,7 +364,7 @@ def lane_artifact(
     profile = checked_profile(contest)
     submission = Artifact.load(artifact).with_others(profile)
     plan = parse(submission.launch_command, profile.launch)
-    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, plan, "cold" if cold else "warm")
         receipt = _run_alone(bench, spec, directory)
     return _show_lane(receipt, profile, out / "receipt.json")
@@ -393,20 +393,15 @@ def lane_trusted(
     submission = Artifact.load(artifact).with_others(profile)
     _file(checkpoint, "the checkpoint that the artifact lane left")
     local = receipt_files.read(local_receipt) if local_receipt else None
-    with _bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         receipt = runs.score_checkpoint(bench, submission, checkpoint, local)
         receipt_files.write(receipt, directory.staging / "receipt.json")
         directory.commit()
     return _show_lane(receipt, profile, out / "receipt.json")
 
 
-def _console() -> Console:
-    """Standard output: as wide as the terminal, and wide enough for the tables where it is piped."""
-    return Console(width=None if sys.stdout.isatty() else 120)
-
-
 @contextlib.contextmanager
-def _bench(
+def open_bench(
     profile: Profile, kit: Path | None, kit_sha256: str | None, out: Path | None
 ) -> Iterator[tuple[Bench, OutputDirectory]]:
     """The kit, a directory to collect results in, and progress; a signal ends every lane and leaves nothing behind."""
@@ -467,7 +462,7 @@ def _run_alone(bench: Bench, spec: LaneSpec, directory: OutputDirectory) -> Rece
 
 def _show_lane(receipt: Receipt, profile: Profile, path: Path | None = None) -> int:
     """Print what one lane found, and where its receipt is; the exit code that the profile makes of it."""
-    console = _console()
+    console = standard_output()
     findings = weighed([Finding.model_validate(found) for found in receipt.observed_findings], profile)
     print_evaluations(receipt, console)
     print_purity(receipt, console)
@@ -491,7 +486,7 @@ def _keep(report: Report, directory: OutputDirectory) -> Report:
 
 def _tell(report: Report, out: Path | None) -> int:
     """Show the report in the terminal and where GitHub asks for it, say where it is, and give its exit code."""
-    console = _console()
+    console = standard_output()
     report.show(console)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:

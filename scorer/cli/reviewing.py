@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from scorer import listing
 from scorer.artifact import MANIFEST_FILE, MAP_FILE, Artifact
+from scorer.cli.console import standard_output
 from scorer.cli.errors import FAIL, PASS, InputError, command
 from scorer.contest import Profile, load
 from scorer.findings import CODES, Code
@@ -66,7 +65,7 @@ def check(
         artifact = read_submission(path, "", profile, file)
         found += listing.locate(artifact, review(artifact, profile))
     if output_format is FindingFormat.TEXT:
-        listing.print_located(found, _console())
+        listing.print_located(found, standard_output())
     elif output_format is FindingFormat.GITHUB:
         print(listing.github(found), end="")
     else:
@@ -94,13 +93,13 @@ def rules(
 def explain(codes: Mapping[str, Code], wanted: list[str] | None, profile: Profile, command: str) -> None:
     """List all of `codes`, or explain the wanted ones. Raises InputError for one that is not among them."""
     if not wanted:
-        listing.print_codes(codes, profile, _console())
+        listing.print_codes(codes, profile, standard_output())
     named = [code.upper() for code in wanted or []]
     for code in named:
         if code not in codes:
             raise InputError(f"{code}: `{command}` knows no such code; without an argument it lists them all")
     for code in named:
-        listing.print_code(code, codes[code], profile, _console())
+        listing.print_code(code, codes[code], profile, standard_output())
 
 
 def checked_profile(contest: str) -> Profile:
@@ -129,11 +128,6 @@ def read_submission(path: Path, launch: str, profile: Profile, others: list[Path
     if path.is_dir() or (f"{path.name}.map" == MAP_FILE and (built / MAP_FILE).is_file()):
         return Artifact.load(built).with_others(profile, others or [])
     return Artifact.from_file(path, launch).with_others(profile, others or [])
-
-
-def _console() -> Console:
-    """Standard output: lines are never broken where it is piped."""
-    return Console(width=None if sys.stdout.isatty() else 120)
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")

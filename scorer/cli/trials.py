@@ -19,6 +19,7 @@ from rich.text import Text
 
 from scorer.artifact import Artifact
 from scorer.cli import commands, runs
+from scorer.cli.console import standard_output
 from scorer.cli.errors import VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.reviewing import Contest, Files, checked_profile, read_submission
@@ -73,7 +74,7 @@ def environment_trial(
     """
     profile = checked_profile(contest)
     submission, text = _submission(artifact, launch, profile, file)
-    with commands._bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, parse(text, profile.launch), "cold")
 
         def run(name: str, spec: LaneSpec) -> Receipt:
@@ -110,7 +111,7 @@ def clock_trial(
     """
     profile = checked_profile(contest)
     submission, text = _submission(artifact, launch, profile, file)
-    with commands._bench(profile, kit, kit_sha256, out) as (bench, directory):
+    with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, parse(text, profile.launch), "cold")
 
         def run(specs: Sequence[tuple[str, LaneSpec]]) -> list[Receipt]:
@@ -164,7 +165,7 @@ def _finish(trial: Trial, profile: Profile, bench: Bench, directory: OutputDirec
     write_atomic(directory.staging / DOCUMENT, trial.json_text())
     if out is not None:
         directory.commit()
-    console = commands._console()
+    console = standard_output()
     print_trial(trial, profile, console)
     if out is not None:
         console.print(f"{out / DOCUMENT}", markup=False, highlight=False, soft_wrap=True)

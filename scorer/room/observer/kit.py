@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .session import Session
@@ -23,25 +23,21 @@ def install(module: Any, session: Session) -> None:
 
         setattr(module, names.dataloader, observed_loader)
 
-    boundary = getattr(module, names.step_boundary, None)
-    if boundary is not None:
+    _follow(module, names.step_boundary, session.boundary)
+    if session.clock is not None:
+        _follow(module, names.evaluate, session.clock.evaluated)
 
-        @functools.wraps(boundary)
-        def observed_boundary(*args: Any, **kwargs: Any) -> Any:
-            result = boundary(*args, **kwargs)
-            session.boundary()
-            return result
 
-        setattr(module, names.step_boundary, observed_boundary)
+def _follow(module: Any, name: str, then: Callable[[], None]) -> None:
+    """Call `then` after each call of a function of the kit that returned; nothing where the kit lacks it."""
+    real = getattr(module, name, None)
+    if real is None:
+        return
 
-    evaluate = getattr(module, names.evaluate, None)
-    clock = session.clock
-    if evaluate is not None and clock is not None:
+    @functools.wraps(real)
+    def followed(*args: Any, **kwargs: Any) -> Any:
+        result = real(*args, **kwargs)
+        then()
+        return result
 
-        @functools.wraps(evaluate)
-        def timed_evaluation(*args: Any, **kwargs: Any) -> Any:
-            result = evaluate(*args, **kwargs)
-            clock.evaluated()
-            return result
-
-        setattr(module, names.evaluate, timed_evaluation)
+    setattr(module, name, followed)
