@@ -50,8 +50,10 @@ def timeline(**fields: Any) -> Clock:
     return Clock(kind="virtual", seconds_per_update=2.0, timeline=Timeline(name="test", **fields))
 
 
+# One write: what ranks print in pieces comes mixed.
 READS = (
-    'now = time.monotonic()\nprint("now", rank, step, now, ".", flush=True)\nif step == 3 and rank == 0: save(None, 3)'
+    'now = time.monotonic()\nos.write(1, f"now {rank} {step} {now} .\\n".encode())\n'
+    "if step == 3 and rank == 0: save(None, 3)"
 )
 TWO_RANKS = program(READS).replace('{"model_state": model.state_dict()', '{"model_state": model and model.state_dict()')
 TWO_RANKS = TWO_RANKS.replace(
@@ -60,7 +62,7 @@ TWO_RANKS = TWO_RANKS.replace(
 
 
 def read_times(receipt: Receipt, rank: int) -> list[float]:
-    told = re.findall(rf"now {rank} (\d) ([\d.]+) \.", "\n".join(receipt.log_tail))  # ranks share lines
+    told = re.findall(rf"now {rank} (\d) ([\d.]+) \.", "\n".join(receipt.log_tail))
     return [float(seconds) - 1024 for _, seconds in sorted(told)]
 
 
