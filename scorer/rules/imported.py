@@ -186,8 +186,8 @@ def runs_on_import(source: Source, artifact: Artifact, profile: Profile) -> Iter
     lines: dict[int, tuple[str, str]] = {}
     for place, when in places:
         for function in [None, *table.called_from(place)]:
-            body = [place] if function is None else [function]
-            for node in table.evaluated(body) if function is None else source.walk(function):
+            kinds = (ast.Attribute, ast.Name, ast.Call)
+            for node in table.evaluated([place], *kinds) if function is None else source.inside(function, *kinds):
                 what = _work(source, table, node, hook=isinstance(place, Function))
                 if what:
                     lines.setdefault(node.lineno if hasattr(node, "lineno") else 1, (what, when))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from scorer.rules.scopes import Binding, Key, Scopes, scopes
@@ -38,6 +38,9 @@ class Kernels:
         self._level: dict[Key, int] = {}  # variables, functions and classes by scope
         self._members: dict[str, int] = {}  # `self.NAME`
         self._makes: dict[int, int] = {}  # functions that return something that leads to a kernel
+        # Looked at since the last round of growth, by id; with the node, so that no other can have the id.
+        self._carried: dict[int, tuple[ast.AST, int]] = {}
+        self._run: dict[int, tuple[ast.Call, int]] = {}
         self._callees: dict[int, list[ast.Call]] = {}
         self._results: dict[int, list[ast.expr]] = {}  # of each function, by id
         self._called: dict[Key, bool] = {}  # parameters: whether their function calls them or hands them on
@@ -138,6 +141,12 @@ class Kernels:
 
     def _launches(self, call: ast.Call) -> int:
         """How surely a call runs a kernel, now or when its result is called."""
+        known = self._run.get(id(call))
+        if known is None:
+            known = self._run[id(call)] = call, self._runs(call)
+        return known[1]
+
+    def _runs(self, call: ast.Call) -> int:
         callee = call.func
         if isinstance(callee, (ast.Call, ast.Subscript)):  # wrap_nki(kernel)[lnc](...)
             inner = self._carries(callee)
@@ -162,6 +171,12 @@ class Kernels:
         return max((self._carries(a) for a in arguments if not isinstance(a, ast.Constant)), default=NO)
 
     def _carries(self, node: ast.AST) -> int:
+        known = self._carried.get(id(node))
+        if known is None:
+            known = self._carried[id(node)] = node, self._of_expression(node)
+        return known[1]
+
+    def _of_expression(self, node: ast.AST) -> int:
         if isinstance(node, ast.Name):
             return self._of_name(node)
         if isinstance(node, ast.Attribute):
@@ -266,6 +281,8 @@ class Kernels:
         attributes = [(name, b) for name, m in table.members.items() for b in m.values if b.value is not None]
         changed = True
         while changed:
+            self._carried.clear()  # within a round an older answer only puts a change off until the next
+            self._run.clear()
             before = sum(self._level.values()) + sum(self._members.values()) + sum(self._makes.values())
             for key, binding in variables:
                 if self._level.get(key) != SURE:
@@ -364,6 +381,7 @@ class Kernels:
             table[key] = level
 
 
+@cache
 def _ends_with(full_name: str | None, ends: tuple[str, ...]) -> bool:
     return full_name is not None and any(f".{full_name}".endswith(f".{end}") for end in ends)
 

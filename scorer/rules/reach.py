@@ -6,11 +6,10 @@ import ast
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Source
-
-SPEAKS_LATER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def guards(source: Source) -> list[ast.If]:
@@ -42,17 +41,13 @@ class Reach:
         skipped = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
         self.at_import = [s for s in source.tree.body if s not in guarded and not isinstance(s, skipped)]
 
-    def evaluated(self, nodes: Iterable[ast.AST]) -> list[ast.AST]:
-        """What is evaluated when these statements run: not the bodies of functions that they define."""
-        found: list[ast.AST] = []
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
-            found.append(node)
-            if isinstance(node, SPEAKS_LATER):
-                waiting.extend(getattr(node, "decorator_list", []))
-                continue
-            waiting.extend(ast.iter_child_nodes(node))
+    def evaluated(self, nodes: Iterable[ast.AST], *kinds: type[ast.AST]) -> list[Any]:
+        """What is evaluated when these statements run, of some kinds: not the bodies of functions that they define."""
+        owner = scopes(self._source).owner
+        found: list[Any] = []
+        for node in nodes:
+            around = owner(node)
+            found += [inner for inner in self._source.inside(node, *kinds) if owner(inner) is around]
         return found
 
     def called_from(self, place: ast.AST) -> list[Function]:
@@ -71,7 +66,7 @@ class Reach:
             if isinstance(place, Function):
                 calls = self._source.inside(place, ast.Call)
             else:
-                calls = [node for node in self.evaluated([place]) if isinstance(node, ast.Call)]
+                calls = self.evaluated([place], ast.Call)
             self._known[id(place)] = [f for call in calls for f in self._functions(call.func)]
         return self._known[id(place)]
 

@@ -44,16 +44,21 @@ class Scopes:
         self.members: dict[str, Members] = {}
         self.calls: dict[str, list[ast.Call]] = {}  # last part of the callee's name -> calls
         self._keys: dict[int, Key | None] = {}  # of names that were looked up
+        self._functions: dict[int, Function | None] = {}  # and what they name, by id
+        self._classes: dict[int, ast.ClassDef | None] = {}
+        self._owners: dict[int, Scope] = {}  # by the scope's id
         self._tests: dict[int, tuple[ast.AST, ...]] = {}
         for node in source.nodes:
             self._enter(node)
 
     def owner(self, node: ast.AST) -> Scope:
         """The scope of the function, lambda or module around a node."""
-        scope = self._source.scopes.scope(node)
-        while isinstance(scope.node, (ast.ClassDef, *COMPREHENSIONS)) and scope.parent is not None:
-            scope = scope.parent
-        return scope
+        around = scope = self._source.scopes.scope(node)
+        if id(around) not in self._owners:
+            while isinstance(scope.node, (ast.ClassDef, *COMPREHENSIONS)) and scope.parent is not None:
+                scope = scope.parent
+            self._owners[id(around)] = scope
+        return self._owners[id(around)]
 
     def key(self, name: str, node: ast.AST) -> Key | None:
         """The variable that a name means at a node; None: no scope of the file binds it."""
@@ -97,6 +102,13 @@ class Scopes:
 
     def function(self, callee: ast.AST) -> Function | None:
         """The file's own function or method that an expression names; None where it is none, or where several fit."""
+        if id(callee) not in self._source.scopes.scopes:  # a caller's own node, whose id another may have later
+            return self._function(callee)
+        if id(callee) not in self._functions:
+            self._functions[id(callee)] = self._function(callee)
+        return self._functions[id(callee)]
+
+    def _function(self, callee: ast.AST) -> Function | None:
         if isinstance(callee, ast.Name):
             found = [b.node for b in self.of(callee.id, callee) if isinstance(b.node, Function)]
             return found[0] if len(found) == 1 else None
@@ -122,6 +134,13 @@ class Scopes:
         """The file's own class that a name means, or that the name's value is an instance of."""
         if not isinstance(node, ast.Name):
             return None
+        if id(node) not in self._source.scopes.scopes:
+            return self._class_of(node)
+        if id(node) not in self._classes:
+            self._classes[id(node)] = self._class_of(node)
+        return self._classes[id(node)]
+
+    def _class_of(self, node: ast.Name) -> ast.ClassDef | None:
         for binding in self.of(node.id, node):
             if isinstance(binding.node, ast.ClassDef):
                 return binding.node

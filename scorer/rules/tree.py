@@ -25,7 +25,13 @@ _BINDING = {
 }
 # Nodes of which some parts are evaluated elsewhere, or only name a type.
 _PARTED = {ast.arguments, ast.comprehension, ast.arg, ast.AnnAssign, ast.ExceptHandler, ast.Call}
-_CONTEXTS = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+# The fields of each kind that may hold nodes, and not contexts, operators or plain text.
+_WITHOUT_NODES = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "module", "level", "asname", "type_comment"}
+_FIELDS: dict[type[ast.AST], list[str]] = {
+    kind: [name for name in kind._fields if name not in _WITHOUT_NODES]
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
 
 
 class Way(Enum):
@@ -196,17 +202,12 @@ class Tree:
                 self._bind(node, scope, own)
             plain = own is scope and kind not in _PARTED
             children: list[tuple[ast.AST, int, Scope, bool]] = []
-            for name in node._fields:
+            for name in _FIELDS[kind]:
                 value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    if not isinstance(value, _CONTEXTS):
-                        where, merely = (scope, False) if plain else _place(node, name, 0, scope, own)
-                        children.append((value, number, where, mere or merely))
-                elif isinstance(value, list):
-                    for position, item in enumerate(value):
-                        if isinstance(item, ast.AST) and not isinstance(item, _CONTEXTS):
-                            where, merely = (scope, False) if plain else _place(node, name, position, scope, own)
-                            children.append((item, number, where, mere or merely))
+                for position, item in enumerate(value if type(value) is list else (value,)):
+                    if isinstance(item, ast.AST):
+                        where, merely = (scope, False) if plain else _place(node, name, position, scope, own)
+                        children.append((item, number, where, mere or merely))
             children.reverse()
             waiting.extend(children)
 
