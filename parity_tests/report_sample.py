@@ -217,7 +217,22 @@ def _run(lane: Lane, updates: int, shift_from: int | None, flags: str = "--optle
             for update in range(updates)
         ]
         ranks.append(_rank(rank, lane, records, replaced=lane is Lane.ARTIFACT and shift_from is not None, flags=flags))
-    split = TimeSplit(start_up=9.8, train=49.6 if updates > 10 else 3.2, tail=1.8, total=61.2 if updates > 10 else 14.8)
+    train = 49.5 if updates > 10 else 3.25
+    split = TimeSplit(
+        start_up=9.75,
+        train=train,
+        tail=1.75,
+        total=11.5 + train,
+        parts={
+            "launch": 4.5,
+            "set-up": 2.25,
+            "first updates": 3.0,
+            "train": train,
+            "save": 0.5,
+            "evaluation": 1.0 if lane is Lane.LOCAL else 0.0,
+            "exit": 0.25 if lane is Lane.LOCAL else 1.25,
+        },
+    )
     return _receipt(lane).model_copy(update={"ranks": ranks, "time": split})
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from parity_tests.room_programs import line_of, program, run_artifact
 from parity_tests.room_programs import profile as short_profile
-from scorer.room import receipts
+from scorer.room import receipts, timing
 from scorer.room.cleanroom import PROTECTIONS
 from scorer.room.receipts import Clock, Lane, Outcome, Receipt
 
@@ -76,7 +76,9 @@ def test_the_parts_of_the_time_add_up(clean: tuple[Receipt, Path, list[str]]) ->
     time = clean[0].time
     assert time is not None
     assert min(time.start_up, time.train, time.tail) > 0
-    assert time.start_up + time.train + time.tail == pytest.approx(time.total, rel=1e-9)
+    assert time.start_up + time.train + time.tail == time.total
+    assert sum(time.parts.values()) == time.total
+    assert {name for name, seconds in time.parts.items() if seconds} == {*timing.PARTS} - {timing.EVALUATION}
 
 
 def test_a_receipt_names_no_path_of_this_machine(clean: tuple[Receipt, Path, list[str]], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from scorer.report.sections.operators import operators
 from scorer.report.sections.provenance import provenance
 from scorer.report.sections.purity import PurityView, purity
 from scorer.report.sections.sources import SourceView, sources
-from scorer.report.sections.times import TimeView, times
+from scorer.report.sections.times import PhaseRow, TimeView, phases, times
 from scorer.report.words import plain
 from scorer.room.receipts import Lane, Receipt
 
@@ -63,6 +63,7 @@ class View:
     operators: tuple[Change, ...]
     operators_compared: int
     times: tuple[TimeView, ...]
+    phases: tuple[PhaseRow, ...]
     environment: tuple[EnvironmentView, ...]
     knobs: tuple[KnobView, ...]
     since: Changes | None  # the last upload
@@ -95,6 +96,7 @@ def view(
     `recipe` is the directory that the recipe is imported from, for excerpts of its lines.
     """
     case = Case(artifact, receipts, profile)
+    spans = times(case)
     candidate = case.artifact_lane
     shown = [finding_view(finding) for finding in comparison.findings]
     changes, compared = operators(case)
@@ -124,7 +126,8 @@ def view(
         kernels=launched,
         operators=changes,
         operators_compared=compared,
-        times=times(case),
+        times=spans,
+        phases=phases(spans),
         environment=environment(case),
         knobs=knobs(case),
         since=since,

@@ -24,7 +24,7 @@ from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
-from scorer.room import bounds, checkpoint, log, records
+from scorer.room import bounds, checkpoint, log, records, timing
 from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
@@ -40,7 +40,6 @@ from scorer.room.receipts import (
     Receipt,
     Site,
     Subject,
-    TimeSplit,
 )
 from scorer.room.stand_in import NEURON, stand_ins
 
@@ -247,7 +246,7 @@ class _Run:
             network="none" if process.network == "none" else "not isolated",
             protections=process.protections,
             ranks=[journal.rank for journal in journals],
-            time=self._split_time(launched, ended, journals),
+            time=timing.split(launched, ended, journals, self.profile.budget.startup_updates_excluded),
             checkpoint=kept,
             evaluations=[],
             summary=log.summary(lines, self.profile.log),
@@ -520,17 +519,6 @@ class _Run:
     def _read_log(self) -> list[str]:
         text = self._log_bytes().decode("utf-8", errors="backslashreplace")
         return [self._rename(line.rstrip("\r")) for line in text.split("\n")]
-
-    def _split_time(self, launched: float, ended: float, journals: list[records.Journal]) -> TimeSplit | None:
-        """Where rank 0's time went. None when it closed no update."""
-        times = next((journal.update_times for journal in journals if journal.rank.rank == 0), [])
-        if not times:
-            return None
-        excluded = min(self.profile.budget.startup_updates_excluded, len(times))
-        started = times[excluded - 1] if excluded else launched
-        return TimeSplit(
-            start_up=started - launched, train=times[-1] - started, tail=ended - times[-1], total=ended - launched
-        )
 
     def _rename(self, text: str) -> str:
         """Paths of this machine by what they are, so that receipts of two rooms can be compared."""

@@ -209,6 +209,8 @@ class TimeSplit(Record):
     train: float
     tail: float  # last update's end to process end
     total: float
+    # The same time by what it went into, cut finer (scorer.room.timing.PARTS): these add up to total, too, exactly.
+    parts: dict[str, float] = Field(default_factory=dict)
 
 
 class Checkpoint(Record):

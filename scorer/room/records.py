@@ -35,6 +35,15 @@ class Problem:
     site: Site | None
 
 
+@dataclass(frozen=True)
+class Span:
+    """What took a while beside the updates, from `began` to `ended` (time.monotonic() of the machine)."""
+
+    name: str  # "save" or "evaluation"
+    began: float
+    ended: float
+
+
 @dataclass
 class Journal:
     """One rank's journal, read back."""
@@ -44,6 +53,9 @@ class Journal:
     ended: bool  # whether the rank wrote its last line
     problem: Problem | None
     update_times: list[float] = field(default_factory=list)  # time.monotonic() at each update's end
+    program_at: float | None = None  # when the interpreter turned to the program; None where it did not tell
+    training_at: float | None = None  # when the first batch came or the first backward began; None: neither was seen
+    spans: list[Span] = field(default_factory=list)
 
 
 def read_all(directory: Path, rename: Callable[[str], str]) -> list[Journal]:
@@ -104,8 +116,20 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
     for line in of_kind.get("problem", [])[:1]:
         site = Site.model_validate(line["site"]) if line["site"] else None
         problem = Problem(rank.rank, line["at"], line["type"], rename(line["message"]), line["module"], site)
-    times = [line["at"] for line in of_kind.get("update", [])]
-    return Journal(rank, start["at"], "end" in of_kind, problem, times)
+    return Journal(
+        rank=rank,
+        started_at=start["at"],
+        ended="end" in of_kind,
+        problem=problem,
+        update_times=[line["at"] for line in of_kind.get("update", [])],
+        program_at=_first_at(of_kind, "program"),
+        training_at=_first_at(of_kind, "training"),
+        spans=[Span(line["what"], line["began"], line["at"]) for line in of_kind.get("span", [])],
+    )
+
+
+def _first_at(of_kind: dict[str, list[dict[str, Any]]], kind: str) -> float | None:
+    return next((float(line["at"]) for line in of_kind.get(kind, [])), None)
 
 
 def _update(line: dict[str, Any]) -> Update:

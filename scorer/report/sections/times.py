@@ -20,6 +20,26 @@ class TimeView:
     median: float | None  # seconds per update after the excluded ones
 
 
+@dataclass(frozen=True)
+class PhaseRow:
+    """Seconds of one phase in each lane that has phases, in the order of `phased`; None where a lane has it not."""
+
+    phase: str
+    seconds: tuple[float | None, ...]
+
+
+def phased(views: tuple[TimeView, ...]) -> tuple[TimeView, ...]:
+    """The lanes that trained: scoring has measurements instead of phases."""
+    return tuple(view for view in views if view.updates)
+
+
+def phases(views: tuple[TimeView, ...]) -> tuple[PhaseRow, ...]:
+    """The same seconds as a table, a row for each phase that any lane spent time in."""
+    split = [{name: seconds for name, seconds, _ in view.parts} for view in phased(views)]
+    names = dict.fromkeys(name for parts in split for name, seconds in parts.items() if seconds)
+    return tuple(PhaseRow(name, tuple(parts.get(name) for parts in split)) for name in names)
+
+
 def times(case: Case) -> tuple[TimeView, ...]:
     """The split of every lane that has one; scoring is split by measurement."""
     bars = []
@@ -29,7 +49,8 @@ def times(case: Case) -> tuple[TimeView, ...]:
             continue
         if receipt.time is not None:
             split = receipt.time
-            parts = [("start-up", split.start_up), ("train", split.train), ("tail", split.tail)]
+            coarse = {"start-up": split.start_up, "train": split.train, "tail": split.tail}
+            parts = [*(split.parts or coarse).items()]
         elif receipt.evaluations:
             parts = [(evaluation.name, evaluation.seconds) for evaluation in receipt.evaluations]
         else:
@@ -44,7 +65,7 @@ def times(case: Case) -> tuple[TimeView, ...]:
         views.append(
             TimeView(
                 lane=lane.value,
-                parts=tuple((name, seconds, 100 * seconds / (total or 1.0)) for name, seconds in parts),
+                parts=tuple((name, seconds, 100 * seconds / (total or 1.0)) for name, seconds in parts if seconds),
                 total=total,
                 width=100 * total / longest,
                 updates=len(updates),

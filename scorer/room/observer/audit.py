@@ -33,6 +33,9 @@ WRITTEN = {
 }
 """Event -> which of its arguments is the path that it changes."""
 
+PROGRAM_BEGINS = {"cpython.run_file", "cpython.run_module", "cpython.run_command"}
+"""Raised by the interpreter itself before the program's first line."""
+
 LISTED = {"os.listdir", "os.scandir"}
 PROCESSES = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.spawn"}
 CONNECTIONS = {
@@ -63,6 +66,9 @@ def install(settings: Settings, program: Program, journal: Journal) -> None:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal inside
+        if event in PROGRAM_BEGINS:
+            journal.write("program")
+            return
         handler = handlers.get(event)
         if handler is None or inside:
             return

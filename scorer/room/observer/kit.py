@@ -1,4 +1,4 @@
-"""The kit's own landmarks: batches from its loader, the boundary of a step, and on a scripted clock an evaluation."""
+"""The kit's own landmarks: batches from its loader, the boundary of a step, evaluations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .session import Session
 
 
 def install(module: Any, session: Session) -> None:
-    """Wrap the loader and, where the kit has it, the boundary of a step."""
+    """Wrap the loader, the evaluation and, where the kit has it, the boundary of a step."""
     names = session.settings
     make_dataloader = getattr(module, names.dataloader, None)
     if make_dataloader is not None:
@@ -23,21 +23,30 @@ def install(module: Any, session: Session) -> None:
 
         setattr(module, names.dataloader, observed_loader)
 
-    _follow(module, names.step_boundary, session.boundary)
-    if session.clock is not None:
-        _follow(module, names.evaluate, session.clock.evaluated)
+    def boundary(real: Callable[[], Any]) -> Any:
+        result = real()
+        session.boundary()
+        return result
+
+    def evaluated(real: Callable[[], Any]) -> Any:
+        with session.spending("evaluation"):
+            result = real()
+        if session.clock is not None:
+            session.clock.evaluated()
+        return result
+
+    _follow(module, names.step_boundary, boundary)
+    _follow(module, names.evaluate, evaluated)
 
 
-def _follow(module: Any, name: str, then: Callable[[], None]) -> None:
-    """Call `then` after each call of a function of the kit that returned; nothing where the kit lacks it."""
+def _follow(module: Any, name: str, how: Callable[[Callable[[], Any]], Any]) -> None:
+    """Have `how` make each call of a function of the kit; nothing where the kit lacks it."""
     real = getattr(module, name, None)
     if real is None:
         return
 
     @functools.wraps(real)
     def followed(*args: Any, **kwargs: Any) -> Any:
-        result = real(*args, **kwargs)
-        then()
-        return result
+        return how(functools.partial(real, *args, **kwargs))
 
     setattr(module, name, followed)

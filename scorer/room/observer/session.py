@@ -79,6 +79,7 @@ class Session:
         self._census: Census | None = None
         self._closed_at = real_monotonic()
         self._seconds = 0.0
+        self._is_training = self._is_spending = False
 
     # -- the process ---------------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ class Session:
 
     def batch(self, batch: Any) -> None:
         """The kit's loader is about to yield `batch`."""
+        self._note_training()
         if self._in_window:
             with self._working():
                 tensors = [item for item in batch if hasattr(item, "detach")]
@@ -128,6 +130,7 @@ class Session:
 
     def loss(self, tensors: Any) -> None:
         """A backward is about to run from `tensors`."""
+        self._note_training()
         if self._has_stepped:
             launches, self._launches_after_step = self._launches_after_step, {}
             batches, self._batches_after_step = self._batches_after_step, []
@@ -182,6 +185,18 @@ class Session:
                 detail = detail[len(self.settings.work) + 1 :]
         self.journal.event("save", detail, self.program.site(sys._getframe(2)))
 
+    @contextmanager
+    def spending(self, what: str) -> Iterator[None]:
+        """Time that goes into a save or an evaluation; what is within one counts into it alone."""
+        began, outermost = real_monotonic(), not self._is_spending
+        self._is_spending = True
+        try:
+            yield
+        finally:
+            if outermost:
+                self._is_spending = False
+                self.journal.write("span", what=what, began=began)
+
     def launch(self, kernel: Any, args: Any, kwargs: Any) -> None:
         """A kernel has run."""
         started = real_monotonic()
@@ -212,6 +227,11 @@ class Session:
         after_window = self.settings.stop_after_window and self._update >= self.settings.window
         if after_window or (self.clock is not None and self.clock.is_over()):
             self._stop()
+
+    def _note_training(self) -> None:
+        if not self._is_training:
+            self._is_training = True
+            self.journal.write("training")
 
     def _tick(self) -> None:
         if self.updates_stepped == self._update:

@@ -35,7 +35,8 @@ def install(torch: Any, session: Session) -> None:
     @functools.wraps(save)
     def observed_save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         session.saving(f)
-        save(obj, f, *args, **kwargs)
+        with session.spending("save"):
+            save(obj, f, *args, **kwargs)
         if session.clock is not None and not isinstance(f, io.BytesIO):
             session.clock.saved()
 
