@@ -253,6 +253,27 @@ def test_kernel_launches_are_counted_once_each_nested_ones_not(tmp_path: Path) -
     assert seen.updates[2]["launches"][0]["shapes"] == ["bfloat16[4]"]
 
 
+def test_first_uses_are_told_with_what_they_are_specialized_for_and_the_lines_that_led_there(tmp_path: Path) -> None:
+    hook = "if step < 3: scale(torch.zeros(2, 3), 0.5)\nif step > 2: scale(torch.zeros(2, 3), float(step), eps=1)"
+    source = program(hook).replace(
+        "@dataclass(frozen=True)",
+        "import nki\n@nki.jit\ndef scale(x, by, eps=0): return x\n\n@dataclass(frozen=True)",
+        1,
+    )
+    seen = _run_with_nki(tmp_path / "run", source)
+    uses = [line["use"] for line in seen.by_kind["first-use"]]
+    assert [(use["what"], use["name"], use["signature"], use["update"]) for use in uses] == [
+        ("batch", "batch", "float32[4,8] float32[4,1]", 0),
+        ("kernel", "scale", "float32[2,3] 0.5", 1),
+        ("kernel", "scale", "float32[2,3] 3.0 eps=1", 4),
+        ("kernel", "scale", "float32[2,3] 4.0 eps=1", 5),
+        ("kernel", "scale", "float32[2,3] 5.0 eps=1", 6),  # after the last update
+    ]
+    assert uses[2]["site"] == {"file": "train.py", "line": line_of(source, "if step > 2")}
+    lines = source.splitlines()
+    assert [lines[line["line"] - 1].strip() for line in uses[2]["callers"]] == ["HOOK(step, rank)", "main()"]
+
+
 def _run_with_nki(directory: Path, source: str) -> Alone:
     """The program finds `nki` beside itself."""
     (directory / "work").mkdir(parents=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import nki
 import nki.isa as nisa
@@ -13,6 +13,8 @@ import torch
 import torch._dynamo
 from torch import Tensor, nn
 from torch_neuronx import compiler, nki_op, wrap_nki
+
+from scorer.room.observer import graphs
 
 
 @nki.jit
@@ -165,6 +167,25 @@ def test_compiling_changes_no_bit_and_recompiles_for_another_shape() -> None:
     assert len(compiler.graphs) == before + 1
     compiled(x[:2].clone())
     assert len(compiler.graphs) == before + 2
+
+
+def test_the_observer_is_told_of_each_compilation() -> None:
+    told: list[str] = []
+
+    class Session:
+        compiling = staticmethod(told.append)
+
+    handler = torch._dynamo.callback.callback_handler
+    graphs.install(torch._dynamo.callback, cast(Any, Session()))
+    try:
+        compiled = torch.compile(lambda x: x - 1, backend="neuron")
+        for rows in (2, 2, 3):
+            compiled(torch.zeros(rows, device="neuron"))
+    finally:
+        handler.remove_start_callback(handler.start_callbacks[-1])
+    assert [name.partition("/")[2] for name in told] == ["0 (dynamo)", "1 (dynamo)"]
+    compiled(torch.zeros(5, device="neuron"))
+    assert len(told) == 2
 
 
 def test_attention_compiles() -> None:

@@ -3,8 +3,8 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock; `table` lays the lanes side by side, `verdict` weighs and orders what was found. Everything known comes from
-receipts; nothing is run here.
+clock, first_uses; `table` lays the lanes side by side, `verdict` weighs and orders what was found. Everything known
+comes from receipts; nothing is run here.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scorer.compare import (
     clock,
     control,
     environment,
+    first_uses,
     kernels,
     knobs,
     lockstep,
@@ -53,6 +54,7 @@ def compare(
         *offsets.check(case, parts),
         *ranking.compare(case),
         *clock.compare(case),
+        *first_uses.compare(case),
         *control.compare(case),
     ]
     findings = verdict.ordered(verdict.weighed(found, profile))

@@ -130,6 +130,25 @@ class OperatorCall(Record):
     first: int = 0  # place in the order of first calls, from 0
 
 
+class FirstUse(Record):
+    """The first use in a process of something that is compiled for it: it takes a compiler's time where it happens."""
+
+    what: Literal["kernel", "graph", "batch"]  # a kernel; what torch.compile compiled; a batch of the kit's loader
+    name: str
+    signature: str  # what it was specialized for: "bfloat16[64,64] eps=1e-06"
+    update: int  # in whose time it happened; after the last one: the number of updates
+    site: Site | None  # innermost line of the program
+    callers: list[Site] = Field(default_factory=list)  # the program's lines that led there, innermost first
+
+
+class Aside(Record):
+    """Real seconds that one save or evaluation took of an update's time."""
+
+    what: Literal["save", "evaluation"]
+    update: int  # in whose time it happened; after the last one: the number of updates
+    seconds: float
+
+
 class Update(Record):
     """One optimizer update, as one rank saw it. Hashes are present inside the lockstep window only."""
 
@@ -194,6 +213,8 @@ class Rank(Record):
     knobs: dict[str, Any]  # fields of frozen dataclasses and argparse namespaces the program held at its first update
     parameters: list[Parameter]
     updates: list[Update]
+    asides: list[Aside] = Field(default_factory=list)
+    first_uses: list[FirstUse] = Field(default_factory=list)  # in their order
     optimizers: list[Optimizer] = Field(default_factory=list)
     census_update: int | None  # the update that `census` counts
     census: list[OperatorCall]

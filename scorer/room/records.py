@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from scorer.room.receipts import (
+    Aside,
     Event,
+    FirstUse,
     KernelLaunch,
     OperatorCall,
     Optimizer,
@@ -105,6 +107,11 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         knobs=model["knobs"],
         parameters=parameters,
         updates=[_update(line) for line in of_kind.get("update", [])],
+        asides=[
+            Aside(what=line["what"], update=line["update"], seconds=line["at"] - line["began"])
+            for line in of_kind.get("span", [])
+        ],
+        first_uses=[FirstUse.model_validate(line["use"]) for line in of_kind.get("first-use", [])],
         optimizers=[Optimizer.model_validate(row) for line in of_kind.get("optimizers", []) for row in line["plan"]],
         census_update=census["update"],
         census=[OperatorCall.model_validate(row) for row in census["rows"]],

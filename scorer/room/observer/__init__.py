@@ -10,9 +10,11 @@ scorer's, because it runs in the program's process, and torch only after the pro
     program.py    which frames are the program's
     places.py     which files it may read and write
     session.py    what is known so far: updates, losses, hashes, launches
+    firsts.py     what was used for the first time
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter
-    torch_hooks.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py   one kind of facts each
+    torch_hooks.py, graphs.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py
+                  one kind of facts each
 """
 
 from __future__ import annotations

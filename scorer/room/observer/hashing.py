@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -18,6 +19,20 @@ def tensor_hash(torch: Any, tensor: Any) -> str:
 def dtype_name(dtype: Any) -> str:
     """ "bfloat16" for torch.bfloat16 as for ml_dtypes' and NumPy's."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def specialization(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """What a compiler makes a program of its own for: the arrays' dtypes and shapes, and the plain values themselves.
+
+    "bfloat16[64,64] float32[64] eps=1e-06"
+    """
+    words = []
+    for label, value in [*(("", value) for value in args), *((f"{name}=", value) for name, value in kwargs.items())]:
+        if isinstance(value, bool | int | float | str):
+            words.append(f"{label}{value!r}")
+        elif told := signature([value]):
+            words.append(f"{label}{told}")
+    return " ".join(words)
 
 
 def signature(values: Any) -> str:

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from . import kernels, kit, torch_hooks
+from . import graphs, kernels, kit, torch_hooks
 from .session import Session
 from .settings import Settings
 
@@ -22,14 +22,19 @@ class Finder(importlib.abc.MetaPathFinder):
     def __init__(self, session: Session) -> None:
         self._session = session
         kit_module = session.settings.kit_module
-        self._hooks: dict[str, Hook] = {"torch": torch_hooks.install, "nki": kernels.install, kit_module: kit.install}
+        self._hooks: dict[str, Hook] = {
+            "torch": torch_hooks.install,
+            "nki": kernels.install,
+            graphs.MODULE: graphs.install,
+            kit_module: kit.install,
+        }
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Only the top-level modules that we hook; everything else is none of our business."""
+        """Only the modules that we hook; everything else is none of our business."""
         hook = self._hooks.get(name)
-        if hook is None or path is not None:
+        if hook is None:
             return None
         for finder in sys.meta_path:
             if finder is not self and (spec := finder.find_spec(name, path, target)) is not None:

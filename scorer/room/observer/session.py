@@ -20,7 +20,8 @@ from typing import Any, Protocol
 
 from . import knobs
 from .census import Census
-from .hashing import dtype_name, signature, tensor_hash
+from .firsts import FirstUses
+from .hashing import dtype_name, signature, specialization, tensor_hash
 from .journal import Journal
 from .optimizers import Optimizers
 from .program import Program
@@ -68,6 +69,7 @@ class Session:
         self._has_stepped = False
         self._has_backward = False
         self._losses: list[Any] = []
+        self._firsts = FirstUses(journal, program)
         self._launches: Launches = {}
         self._batches: list[str] = []
         self._launches_after_step: Launches = {}
@@ -122,9 +124,10 @@ class Session:
     def batch(self, batch: Any) -> None:
         """The kit's loader is about to yield `batch`."""
         self._note_training()
+        tensors = [item for item in batch if hasattr(item, "detach")]
+        self._firsts.note("batch", "batch", signature(tensors), self._update)
         if self._in_window:
             with self._working():
-                tensors = [item for item in batch if hasattr(item, "detach")]
                 hashes = "+".join(tensor_hash(self.torch, tensor) for tensor in tensors)
                 (self._batches_after_step if self._has_stepped else self._batches).append(hashes)
 
@@ -187,15 +190,15 @@ class Session:
 
     @contextmanager
     def spending(self, what: str) -> Iterator[None]:
-        """Time that goes into a save or an evaluation; what is within one counts into it alone."""
-        began, outermost = real_monotonic(), not self._is_spending
+        """Time that goes into a save or an evaluation, and into the update that closes after it."""
+        began, update, outermost = real_monotonic(), self._update, not self._is_spending
         self._is_spending = True
         try:
             yield
         finally:
             if outermost:
                 self._is_spending = False
-                self.journal.write("span", what=what, began=began)
+                self.journal.write("span", what=what, began=began, update=update)
 
     def launch(self, kernel: Any, args: Any, kwargs: Any) -> None:
         """A kernel has run."""
@@ -213,7 +216,12 @@ class Session:
         row["count"] += 1
         row["aside"] += self.in_backward or self.in_step
         row["shapes"].add(signature([*args, *kwargs.values()]))
+        self._firsts.note("kernel", name, specialization(args, kwargs), self._update)
         self._seconds += real_monotonic() - started
+
+    def compiling(self, graph: str) -> None:
+        """torch.compile is about to compile `graph`."""
+        self._firsts.note("graph", graph, "", self._update)
 
     # -- updates -------------------------------------------------------------------------------------------------
 
