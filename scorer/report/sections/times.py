@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scorer.compare.case import Case
 from scorer.report.sections import LANES
+from scorer.room import timing
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def times(case: Case) -> tuple[TimeView, ...]:
         if receipt.time is not None:
             split = receipt.time
             coarse = {"start-up": split.start_up, "train": split.train, "tail": split.tail}
-            parts = [*(split.parts or coarse).items()]
+            fine = {name: split.parts[name] for name in timing.PARTS if name in split.parts}
+            parts = [*(fine or coarse).items()]
         elif receipt.evaluations:
             parts = [(evaluation.name, evaluation.seconds) for evaluation in receipt.evaluations]
         else:
