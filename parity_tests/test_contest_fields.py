@@ -33,7 +33,7 @@ from scorer.contest.consistency import contradictions
 from scorer.ledger import week
 from scorer.report.profile_table import print_profile
 from scorer.review import review
-from scorer.room import checkpoint, log, records, variables
+from scorer.room import checkpoint, log, records, timing, variables
 from scorer.room.cleanroom import Room
 from scorer.room.lane import LaneSpec, _Run, run_lane
 from scorer.room.launch import LaunchError, LaunchPlan, parse
@@ -189,12 +189,9 @@ def parsed(profile: Profile) -> LaunchPlan:
 
 def timed(profile: Profile) -> Any:
     """How a lane splits the time of updates that ended at 1, 2, 3 ... seconds."""
-    with tempfile.TemporaryDirectory() as directory, Room() as room:
-        kit = small_kit(Path(directory))
-        spec = LaneSpec(Lane.LOCAL, parsed(profile), Path(directory), Clock(kind="real"))
-        rank = receipts_factory.rank(0, Lane.ARTIFACT)
-        journal = records.Journal(rank, 0.0, True, None, [float(second) for second in range(1, 9)])
-        return _Run(spec, profile, kit, Path(directory) / "keep", room)._split_time(0.0, 10.0, [journal])
+    rank = receipts_factory.rank(0, Lane.ARTIFACT)
+    journal = records.Journal(rank, 0.0, True, None, [float(second) for second in range(1, 9)])
+    return timing.split(0.0, 10.0, [journal], profile.budget.startup_updates_excluded)
 
 
 def ended(profile: Profile) -> Any:
