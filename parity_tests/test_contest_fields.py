@@ -61,6 +61,7 @@ def base() -> dict[str, Any]:
     change = {"split": ["public_val", "private_val"], "max_tokens": [4096, 8192]}
     offset = {"name": "private", "change": change, "bpb": [0.0, 0.1], "mean": 0.05, "sd": 0.01}  # it is 0.125
     profile["evaluation"]["allowed_offsets"] = [offset]
+    profile["files"]["meta_keys"] = ["step", "seed"]
     profile["machine"]["cores"] = 8
     profile["evaluation"]["audit"]["reference_bpb"] = 2.63  # the score is 2.625
     profile["kit"]["symbols"].remove("record_step_boundary")
@@ -230,6 +231,30 @@ def clocked(start_up: float = 30.0, train: float = 59.0, tail: float = 0.5) -> C
     return change
 
 
+def counted(lanes: dict[Lane, Receipt]) -> None:
+    """A run over the budget that says it is within."""
+    clocked(train=64.0)(lanes)
+    time = lanes[Lane.ARTIFACT].time
+    assert time is not None
+    time.parts = {"exit": 0.5}
+    lanes[Lane.ARTIFACT].summary = {"charged_seconds_est": "64.5", "over_budget": "False"}
+
+
+def stale(lanes: dict[Lane, Receipt]) -> None:
+    """A checkpoint of an update in the middle of the run."""
+    made = lanes[Lane.ARTIFACT].checkpoint
+    assert made is not None
+    made.meta["step"] = 3
+
+
+def slowed(lanes: dict[Lane, Receipt]) -> None:
+    """One update of twice the others' length on the real clock."""
+    clocked()(lanes)
+    updates = lanes[Lane.ARTIFACT].ranks[0].updates
+    updates += [updates[-1].model_copy(update={"update": number}) for number in range(len(updates), 20)]
+    updates[-1].seconds *= 2
+
+
 def exported(lanes: dict[Lane, Receipt]) -> None:
     """A compiler flag that only the local run had, beside others."""
     for rank in lanes[Lane.LOCAL].ranks:
@@ -344,6 +369,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "budget.startup_updates_excluded": (3, timed),
     "budget.charged_until": ("last_update", compared(clocked(train=60.0))),
     "budget.reserve_seconds": (0.0, compared(clocked())),
+    "budget.slow_update_factor": (1.5, compared(slowed)),
     "budget.run_timeout_seconds": (0.2, ended),
     "launch.environment": ({"NEURON_LOGICAL_NC_CONFIG": ["1"]}, launched(LAUNCH)),
     "launch.required_environment": ([], launched(LAUNCH.partition(" ")[2])),
@@ -397,7 +423,8 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "environment.cache_directories": ({"COMPILED": "here"}, prepared),
     "files.checkpoint": ("out/last.pt", looks.scored),
     "files.checkpoint_parts": (["model_state", "model_config", "meta", "optimizer"], looks.checked),
-    "files.meta_keys": (["tokens"], looks.checked),
+    "files.meta_keys": (["step", "tokens"], looks.checked),
+    "files.step_key": ("seed", compared(stale)),
     "machine.device": ("cpu", looks.begun),
     "machine.device_module": (None, looks.begun),
     "evaluation.hook": ("main", looks.sited),
@@ -451,6 +478,8 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "log.step": ("update", logged),
     "log.separator": (";", logged),
     "log.results_after": ("===", logged),
+    "log.charged": ("other_seconds", compared(counted)),
+    "log.over_budget": ("other", compared(counted)),
     "review.docstring_facts": ({"the licence": ["licence"]}, reviewed()),
     "review.training_data": (["training"], reviewed(DATA)),
     "review.validation_data": (["train"], reviewed(DATA)),

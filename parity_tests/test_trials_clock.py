@@ -44,6 +44,7 @@ class Program:
     saves: bool = True
     counts_start_up: bool = False  # as progress
     broadcasts: bool = True  # one rank's decision to stop
+    prints_before_saving: bool = False
 
     def run(self, clock: Clock, profile: Profile, rank: int) -> tuple[list[Tick], list[Update], float | None]:
         line, each, budget = clock.timeline, clock.seconds_per_update, profile.budget
@@ -82,7 +83,7 @@ class Program:
             rank.scripted = ScriptedTime(ticks=ticks, end_seconds=end, last_reads=[] if self.steps else [SITE])
         counts = {len(rank.updates) for rank in made.ranks}
         end = made.ranks[0].scripted.end_seconds if made.ranks[0].scripted else None
-        changes: dict[str, object] = {"clock": clock}
+        changes: dict[str, object] = {"clock": clock, "summary": self.summary(made, clock, profile)}
         if len(counts) > 1:
             changes |= {"outcome": Outcome.FAILED, "checkpoint": None, "problem": "rank 1: connection closed"}
         elif end is None or not self.saves:
@@ -91,6 +92,17 @@ class Program:
                 lost = finding(NO_CHECKPOINT, "artifact lane: out/final.pt is not there after the run")
                 changes |= {"observed_findings": [lost.model_dump(mode="json")]}
         return made.model_copy(update=changes)
+
+    def summary(self, made: Receipt, clock: Clock, profile: Profile) -> dict[str, str]:
+        """The program's own count, as it prints it."""
+        line, shown, budget = clock.timeline, made.ranks[0].scripted, profile.budget
+        if line is None or shown is None or shown.end_seconds is None:
+            return {}
+        begun = shown.ticks[budget.startup_updates_excluded - 1].seconds
+        excess = max(0.0, begun - line.before_seconds + self.margin - budget.startup_allowance_seconds)
+        end = shown.end_seconds - (line.save_seconds if self.prints_before_saving else 0.0)
+        count = (excess if self.charges_start_up else 0.0) + end - begun
+        return {"charged_seconds_est": repr(count), "over_budget": str(count > budget.train_seconds)}
 
 
 def trial(program: Program, *names: str, contest: str = "embedded") -> Trial:
@@ -147,6 +159,13 @@ FAULTS: dict[str, tuple[Program, str, str, int | None]] = {
     "an evaluation that nobody counts": (Program(evaluates=True), "slow evaluation", "RUN014", 4),
     "nothing saved": (Program(saves=False), "longer start-up", "RUN007", None),
     "ranks that ask clocks of their own": (Program(broadcasts=False), "ranks whose clocks differ", "RUN031", 4),
+    "a count without the start-up beyond the allowance": (
+        Program(charges_start_up=False, margin=0.0),
+        "start-up over the allowance",
+        "RUN035",
+        None,
+    ),
+    "a count without the save": (Program(prints_before_saving=True), "slow save", "RUN035", None),
     "a schedule by time since the launch": (Program(counts_start_up=True), "longer start-up", "RUN032", 4),
 }
 
@@ -157,7 +176,7 @@ def test_a_fault_is_told_with_its_script_and_line(program: Program, script: str,
     found = [one for one in seen.findings if one.code == code]
     assert found, seen.rows
     assert found[0].artifact_line == line
-    assert seen.verdict == ("pass" if code in ("RUN015", "RUN032") else "fail")
+    assert seen.verdict == ("pass" if code in ("RUN015", "RUN032", "RUN035") else "fail")
     if code != "RUN032":
         assert code in column(seen, "verdict")[script]
 
@@ -169,6 +188,14 @@ def test_a_fault_is_told_with_its_script_and_line(program: Program, script: str,
 )
 def test_a_fault_is_not_told_where_it_costs_nothing(program: Program, script: str) -> None:
     assert trial(program, script).findings == []
+
+
+def test_the_program_s_own_count_is_exact_to_what_it_leaves_out() -> None:
+    (excess,) = trial(Program(charges_start_up=False), "start-up over the allowance").findings
+    assert excess.message.endswith("1.00 s too few, which is what the start-up beyond the allowance took")
+    (save,) = trial(Program(prints_before_saving=True), "slow save").findings
+    assert save.message.endswith("0.25 s too few, which is what the save took")
+    assert save.evidence["also in"] == ["slow save"]
 
 
 def test_a_program_that_never_stops_is_told_as_still_training() -> None:

@@ -3,8 +3,8 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock, first_uses; `table` lays the lanes side by side, `verdict` weighs and orders what was found. Everything known
-comes from receipts; nothing is run here.
+clock, own_count, first_uses, pace, checkpoint; `table` lays the lanes side by side, `verdict` weighs and orders what
+was found. Everything known comes from receipts; nothing is run here.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from scorer.artifact import Artifact
 from scorer.compare import (
+    checkpoint,
     clock,
     control,
     environment,
@@ -23,6 +24,7 @@ from scorer.compare import (
     offsets,
     operators,
     optimizers,
+    pace,
     ranking,
     table,
     verdict,
@@ -55,6 +57,8 @@ def compare(
         *ranking.compare(case),
         *clock.compare(case),
         *first_uses.compare(case),
+        *pace.compare(case),
+        *checkpoint.compare(case),
         *control.compare(case),
     ]
     findings = verdict.ordered(verdict.weighed(found, profile))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scorer.compare import own_count
 from scorer.compare.case import Case
 from scorer.contest import Budget
 from scorer.findings import Finding, Severity, define, finding
-from scorer.room.receipts import Receipt, TimeSplit
+from scorer.room import timing
+from scorer.room.receipts import Outcome, Receipt, TimeSplit
 
 RUN014 = define(
     "RUN014",
@@ -49,11 +51,42 @@ def charged(time: TimeSplit, budget: Budget) -> Charge:
 
 
 def compare(case: Case) -> list[Finding]:
-    """Findings about the artifact's run, where it had the real clock; a virtual clock says nothing of the budget."""
+    """Findings about the artifact's run: its budget where it had the real clock, of which a virtual one says nothing;
+    and the program's own count of its time on either.
+    """
     run = case.artifact_lane
-    if run is None or run.time is None or run.clock is None or run.clock.kind != "real":
+    if run is None or run.clock is None:
         return []
-    return [*_judge(run, run.time, case.profile.budget)]
+    if run.clock.kind == "real":
+        return [] if run.time is None else [*_judge(run, run.time, case.profile.budget), *_counted(case, run, run.time)]
+    return [*_counted_in_updates(case, run, run.clock.seconds_per_update or 0.0)]
+
+
+def _counted(case: Case, run: Receipt, time: TimeSplit) -> Iterator[Finding]:
+    """The program cannot see its own exit, and may keep a margin for what it did not see of its start-up."""
+    if run.outcome is not Outcome.COMPLETE or timing.EXIT not in time.parts:
+        return
+    budget = case.profile.budget
+    charge, names = charged(time, budget), (timing.SAVE, timing.EVALUATION)
+    parts = {own_count.EXCESS: charge.start_up, own_count.START_UP: time.start_up}
+    parts |= {f"the {name}": time.parts[name] for name in names if name in time.parts}
+    low = budget.reserve_seconds + (time.parts[timing.EXIT] if charge.tail else 0.0)
+    high = budget.reserve_seconds if time.start_up < budget.startup_allowance_seconds / 2 else None
+    yield from own_count.judge(case, run, charge.total, parts, low=low, high=high)
+
+
+def _counted_in_updates(case: Case, run: Receipt, each: float) -> Iterator[Finding]:
+    """On a clock that goes by the updates: exact, to the one update that a program may not have counted yet."""
+    made = max((len(rank.updates) for rank in run.ranks), default=0)
+    if run.outcome is not Outcome.COMPLETE or not made:
+        return
+    budget = case.profile.budget
+    start_up = min(budget.startup_updates_excluded, made) * each
+    excess = max(0.0, start_up - budget.startup_allowance_seconds)
+    ours = excess + made * each - start_up
+    high = budget.reserve_seconds if not excess else None
+    parts = {own_count.EXCESS: excess, own_count.START_UP: start_up}
+    yield from own_count.judge(case, run, ours, parts, low=each, high=high)
 
 
 def _judge(run: Receipt, time: TimeSplit, budget: Budget) -> Iterator[Finding]:

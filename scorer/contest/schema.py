@@ -67,6 +67,7 @@ class Budget(Section):
     startup_updates_excluded: Index  # start-up ends with this many updates
     charged_until: Literal["process_end", "last_update"]  # where the charged clock stops
     reserve_seconds: Nothing  # less than this left of the budget is worth a warning
+    slow_update_factor: Seconds  # an update of more than so many times the median is worth a word
     eval_timeout_seconds: Seconds
     run_timeout_seconds: Seconds  # the room kills a lane after this long
 
@@ -209,12 +210,19 @@ class Files(Section):
     state_part: Text  # the one that holds the weights
     meta_part: Text  # the one that says which run it is from
     meta_keys: list[Text]  # what that one says at least
+    step_key: Text  # the one of them that says after how many updates it was saved
 
     @field_validator("state_part", "meta_part")
     @classmethod
     def _a_part(cls, part: str, info: ValidationInfo) -> str:
         known = info.data.get("checkpoint_parts", [part])
         return _each([part], lambda name: name in known, f"one of files.checkpoint_parts: {', '.join(known)}")[0]
+
+    @field_validator("step_key")
+    @classmethod
+    def _a_meta_key(cls, key: str, info: ValidationInfo) -> str:
+        known = info.data.get("meta_keys", [key])
+        return _each([key], lambda name: name in known, f"one of files.meta_keys: {', '.join(known)}")[0]
 
     def allows(self, name: str) -> bool:
         """Whether a file of this name may be uploaded."""
@@ -423,6 +431,8 @@ class LogRules(Section):
     step: Text  # first word of a step's line, before its number
     separator: Text  # between the `key value` fields of a step's line
     results_after: Text  # the line behind which `key: value` results stand
+    charged: Text  # the result that is the program's own count of its charged seconds
+    over_budget: Text  # the one that says whether that is over the budget, "True" or "False"
 
 
 class ReviewRules(Section):

@@ -46,6 +46,12 @@ class Source:
         """Line of the first call of a function or method of this name."""
         return self._first(lambda node: isinstance(node, ast.Call) and _dotted(node.func).split(".")[-1] == name)
 
+    def mention(self, text: str) -> int | None:
+        """Line of the first string, or part of one, that holds `text`."""
+        return self._first(
+            lambda node: isinstance(node, ast.Constant) and isinstance(node.value, str) and text in node.value
+        )
+
     def training_branch(self) -> int | None:
         """Line of the first read of `self.training`."""
         return self._first(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scorer.artifact import Artifact
+from scorer.compare import own_count
 from scorer.compare.case import Case
 from scorer.compare.clock import RUN014, RUN015, Charge, charged
 from scorer.compare.trials import schedule
@@ -153,6 +154,7 @@ def _judge(case: Case, name: str, script: ClockScript, receipt: Receipt, plan: R
         return
     if any(found["code"] == NO_CHECKPOINT for found in receipt.observed_findings):
         yield from (Finding.model_validate(f) for f in receipt.observed_findings if f["code"] == NO_CHECKPOINT)
+    yield from _counted(case, script, receipt, result, receipt is plan)
     budget = case.profile.budget
     if result.margin >= budget.reserve_seconds:
         return
@@ -169,6 +171,24 @@ def _judge(case: Case, name: str, script: ClockScript, receipt: Receipt, plan: R
         evidence={"script": name, "charged": result.charge.total, "margin": result.margin},
         **_decision(case, receipt),
     )
+
+
+def _counted(case: Case, script: ClockScript, receipt: Receipt, result: Measured, planned: bool) -> Iterator[Finding]:
+    """The program's own count at its end, which is exact here. Only of the plan it is said that it counts too much: in
+    the others a margin for what the program cannot see may be spent.
+    """
+    if result.is_over or result.charge.tail < case.profile.clock_trial.exit_seconds:
+        return
+    ours = result.charge.total - case.profile.clock_trial.exit_seconds
+    seconds = receipt.clock.timeline if receipt.clock else None
+    parts = {own_count.EXCESS: result.charge.start_up, own_count.START_UP: result.time.start_up}
+    if seconds is not None:
+        parts |= {"the save": seconds.save_seconds, "the evaluation": seconds.evaluation_seconds}
+    high = case.profile.budget.reserve_seconds if planned else None
+    for found in own_count.judge(
+        case, receipt, ours, parts, low=own_count.SAME, high=high, at=f"script {script.name!r}: "
+    ):
+        yield found.model_copy(update={"evidence": {"script": script.name, **found.evidence}})
 
 
 def _apart(receipt: Receipt) -> str | None:
