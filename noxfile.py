@@ -170,7 +170,7 @@ def gate(session: nox.Session) -> None:
 
 
 def trial(session: nox.Session, chosen: Chosen, name: str, *words: str) -> None:
-    """Run a built artifact under other circumstances: the environment, or the clock."""
+    """Run a built artifact under other circumstances: the environment, the clock, or beside its recipe."""
     out = str(chosen.directory / f"{name}-trial")
     arguments = (chosen.artifact, "--contest", chosen.contest, "-o", out, *words, *chosen.rest)
     python(session, "-m", "scorer", f"{name}-trial", *arguments)
@@ -186,6 +186,13 @@ def environment(session: nox.Session) -> None:
 def clock(session: nox.Session) -> None:
     """Replay the whole budget on virtual clocks: long start-ups, slow hosts, a compile, a stall, slow saves."""
     trial(session, produce(session), "clock")
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def speed(session: nox.Session) -> None:
+    """Race recipe and artifact: the paired ratio of their step times with an interval, and what is slower if one is."""
+    chosen = produce(session)
+    trial(session, chosen, "speed", "--local-root", ".", "--local", chosen.local_launch())
 
 
 @nox.session(venv_backend="none", requires=["base"])

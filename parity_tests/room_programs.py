@@ -168,6 +168,7 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "timeline": None,
         "window": 2,
         "census_update": None,
+        "turns_from": None,
         "perturb": False,
         "stop_after_window": False,
     }

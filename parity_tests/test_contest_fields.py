@@ -28,6 +28,7 @@ from scorer.artifact import Artifact, ArtifactError
 from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
 from scorer.compare.trials import clock as clock_trial
+from scorer.compare.trials import speed
 from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
 from scorer.ledger import week
@@ -37,7 +38,9 @@ from scorer.room import checkpoint, log, records, timing, variables
 from scorer.room.cleanroom import Room
 from scorer.room.lane import LaneSpec, _Run, run_lane
 from scorer.room.launch import LaunchError, LaunchPlan, parse
+from scorer.room.race import Course, Race
 from scorer.room.receipts import Clock, Event, Lane, Receipt, ScriptedTime, Tick, TimeSplit
+from scorer.room.turns import Taken
 from scorer.trusted import settings as ways
 
 See = Callable[[Profile], Any]
@@ -298,6 +301,21 @@ def scripted(profile: Profile) -> Any:
     return [clock_trial.clock_of(script, profile) for script in scripts], clock_trial.measured(run, profile)
 
 
+def raced(profile: Profile) -> Any:
+    """What a round of the speed trial runs, and what is made of rounds that spread."""
+    asked = []
+
+    def run(number: int, course: Course) -> Race:
+        asked.append((number, course))
+        slower = 1 + 0.01 * (number % 3)
+        taken = [Taken(update, 1.0, 2.0) for update in range(course.timed)]
+        later = [Taken(update, 1.0 + 1e-4 * number, 2.0 * slower) for update in range(course.timed)]
+        return Race((receipts_factory.receipt(Lane.LOCAL), receipts_factory.receipt(Lane.ARTIFACT)), (taken, later))
+
+    trial = speed.run_trial(receipts_factory.artifact(), profile, LAUNCH, run)
+    return asked, trial.verdict, trial.reason
+
+
 def two_ranks(see: See) -> See:
     """Looks at a contest whose official evaluation runs on two ranks."""
 
@@ -471,6 +489,12 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "clock_trial.scripts[].slower": (0.5, scripted),
     "clock_trial.scripts[].skew_updates": (3.0, scripted),
     "lockstep.census_update": (2, prepared),
+    "speed_trial.limit": (0.2, raced),
+    "speed_trial.confidence": (0.5, raced),
+    "speed_trial.measure": ("wall", raced),
+    "speed_trial.together": (False, raced),
+    "speed_trial.updates": (9, raced),
+    "speed_trial.rounds": ([2, 3], raced),
     "lockstep.virtual_seconds_per_update": (0.25, virtual),
     "kit.cache_variable": ("KIT_DATA", prepared),
     "kit.functions.dataloader": ("batches", prepared),

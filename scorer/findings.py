@@ -18,6 +18,7 @@ FAMILIES = {
     "KNB": "knobs",
     "ENV": "environment",
     "LCK": "lockstep",
+    "SPD": "speed",
     "OPT": "optimizers",
     "KRN": "kernel launches",
     "OPS": "operators",

@@ -109,7 +109,7 @@ def parity(
     profile = strict(checked_profile(contest)) if strictly else checked_profile(contest)
     submission = Artifact.load(artifact).with_others(profile)
     plan, local_plan = parse(submission.launch_command, profile.launch), parse_local(local)
-    root, environment = _directory(local_root), _assignments(local_env or [])
+    root, environment = existing_directory(local_root), assignments(local_env or [])
     caches = "cold" if cold else "warm"
     since = None if ledger is None else uploads.changes(ledger, submission, profile)
     with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -338,7 +338,7 @@ def lane_local(
         scorer lane local -o build/local --local "torchrun --standalone --nproc_per_node=1 -m recipe --config small"
     """
     profile = checked_profile(contest)
-    plan, root, environment = parse_local(local), _directory(local_root), _assignments(local_env or [])
+    plan, root, environment = parse_local(local), existing_directory(local_root), assignments(local_env or [])
     with open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.local_lane(bench, root, plan, environment, "cold" if cold else "warm")
         receipt = _run_alone(bench, spec, directory)
@@ -423,7 +423,7 @@ def _kit(profile: Profile, kit: Path | None, kit_sha256: str | None) -> KitPaths
     return ensure_kit(profile, kit, kit_sha256)
 
 
-def _assignments(words: list[str]) -> dict[str, str]:
+def assignments(words: list[str]) -> dict[str, str]:
     """NAME=VALUE options as variables."""
     variables: dict[str, str] = {}
     for word in words:
@@ -434,7 +434,8 @@ def _assignments(words: list[str]) -> dict[str, str]:
     return variables
 
 
-def _directory(path: Path) -> Path:
+def existing_directory(path: Path) -> Path:
+    """The directory that --local-root names, absolute."""
     if not path.is_dir():
         raise InputError(f"{path}: no such directory; --local-root names where the recipe is imported from")
     return path.resolve()

@@ -24,15 +24,16 @@ from scorer.cli.errors import VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.reviewing import Contest, Files, checked_profile, read_submission
 from scorer.cli.runs import Bench
-from scorer.compare.trials import clock, environment
+from scorer.compare.trials import clock, environment, speed
 from scorer.compare.trials.result import Trial
 from scorer.contest import Profile
 from scorer.files import write_atomic
 from scorer.report.terminal import print_findings
 from scorer.room import receipts as receipt_files
 from scorer.room.lane import LaneSpec, run_lane
-from scorer.room.launch import parse
-from scorer.room.receipts import Outcome, Receipt
+from scorer.room.launch import parse, parse_local
+from scorer.room.race import Course, Race, race
+from scorer.room.receipts import Clock, Lane, Outcome, Receipt
 
 app = commands.app
 DOCUMENT = "trial.json"
@@ -119,6 +120,53 @@ def clock_trial(
 
         trial = clock.run_trial(submission, profile, spec, run, seconds_per_update)
         return _finish(trial, profile, bench, directory, out)
+
+
+@app.command("speed-trial")
+@command
+def speed_trial(
+    artifact: Submission,
+    local: commands.LocalLaunch,
+    local_root: commands.LocalRoot = Path(),
+    local_env: commands.LocalEnvironment = None,
+    launch: LaunchOption = "",
+    out: Out = None,
+    file: Files = None,
+    contest: Contest = "embedded",
+    kit: commands.Kit = None,
+    kit_sha256: commands.KitHash = None,
+) -> int:
+    """Race recipe and artifact: is the artifact's update slower by more than the contest profile's limit, and by what?
+
+    Both programs run at the same time and make their updates in turns, or one after the other where the device bears
+    one program only (`speed_trial.together`). Rounds are run until the interval of the paired ratio excludes a slowdown
+    by the limit or shows one.
+
+    Example:
+
+        scorer speed-trial build/embedded/artifact -o build/embedded/speed
+        --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
+    """
+    profile = checked_profile(contest)
+    submission, text = _submission(artifact, launch, profile, file)
+    local_plan, root = parse_local(local), commands.existing_directory(local_root)
+    environment = commands.assignments(local_env or [])
+    with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
+        specs = (
+            replace(runs.local_lane(bench, root, local_plan, environment, "warm"), clock=Clock(kind="real")),
+            replace(
+                runs.artifact_lane(bench, submission, parse(text, profile.launch), "warm"), clock=Clock(kind="real")
+            ),
+        )
+
+        def run(number: int, course: Course) -> Race:
+            def lane(spec: LaneSpec) -> Receipt:
+                position = 2 * number + (spec.lane is Lane.ARTIFACT)
+                return _run(bench, position, f"round {number + 1}, {spec.lane.value}", spec, directory)
+
+            return race(lane, specs, course, second_goes_first=number % 2 == 1)
+
+        return _finish(speed.run_trial(submission, profile, text, run), profile, bench, directory, out)
 
 
 def _submission(path: Path, launch: str, profile: Profile, file: list[Path] | None) -> tuple[Artifact, str]:

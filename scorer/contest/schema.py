@@ -356,6 +356,18 @@ class ClockTrial(Section):
         return scripts
 
 
+class SpeedTrial(Section):
+    """How recipe and artifact are raced, and which difference of their speed counts."""
+
+    limit: Annotated[float, Field(gt=0, lt=1)]  # share of an update's time by which the artifact may be slower
+    confidence: Annotated[float, Field(gt=0, lt=1)]  # of the interval
+    measure: Literal["wall", "processor"]  # seconds that decide: on the wall, or of the processors
+    together: bool  # whether both programs can run at the same time; on a device that one holds alone they cannot
+    updates: Annotated[int, Field(ge=8)]  # timed ones of each program in a round
+    rounds: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=2, max_length=2), AfterValidator(_ascending)]
+    # fewest and most; one round is one run of each
+
+
 class RoomLimits(Section):
     """What one run in the clean room may use; all ranks together, except where the kernel counts per process."""
 
@@ -514,6 +526,7 @@ class Profile(Section):
     evaluation: EvaluationRules
     lockstep: Lockstep
     clock_trial: ClockTrial
+    speed_trial: SpeedTrial
     room: RoomLimits
     kit: KitRules
     log: LogRules

@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -42,6 +43,7 @@ from scorer.room.receipts import (
     Subject,
 )
 from scorer.room.stand_in import NEURON, stand_ins
+from scorer.room.turns import Turns
 
 OBSERVER = Path(__file__).parent / "observer"
 LOG_NAME = "log.txt"
@@ -168,6 +170,7 @@ class LaneSpec:
     caches: str = "cold"  # or "warm": compile caches that outlive the room
     observe: bool = True
     without: tuple[str, ...] = ()  # protections of the room that are not asked for
+    turns: Turns | None = None  # who says when an update may be made; None: nobody
 
 
 def run_lane(
@@ -210,7 +213,7 @@ class _Run:
         """Run, then collect."""
         subject = self._prepare()
         launched = time.monotonic()
-        with self.log.open("wb") as output:
+        with self.log.open("wb") as output, self._taking_turns():
             process = self.room.popen(self._command(), self._environment(), stdout=output, stderr=subprocess.STDOUT)
             exit_code = self._follow(process, launched, progress)
         ended = process.ended_at or time.monotonic()
@@ -301,8 +304,21 @@ class _Run:
             census_update=lockstep.census_update if is_virtual else None,
             perturb=self.spec.perturb,
             stop_after_window=self.spec.stop_after_window,
+            turns_from=self.spec.turns.first if self.spec.turns else None,
         ).write(self._settings_file())
         return subject
+
+    @contextmanager
+    def _taking_turns(self) -> Iterator[None]:
+        """Pipes for the ranks' turns, where somebody gives them."""
+        if self.spec.turns is None:
+            yield
+            return
+        self.spec.turns.open(self.records, self.spec.plan.nproc_per_node)
+        try:
+            yield
+        finally:
+            self.spec.turns.close()
 
     def _tree(self) -> Path:
         """The directory of a recipe that its hash covers: the package that is run, or the script's own folder."""

@@ -149,6 +149,16 @@ class Aside(Record):
     seconds: float
 
 
+class LineTime(Record):
+    """Where the time of one update went: one operator as one line calls it, and the program's own time before that."""
+
+    site: Site | None  # innermost frame of the observed program; None in backward
+    operator: str  # "" stands for the end of the update, after the last operator
+    count: int
+    seconds: float  # within the operator, all calls together
+    before_seconds: float  # from the end of the operator before it
+
+
 class Update(Record):
     """One optimizer update, as one rank saw it. Hashes are present inside the lockstep window only."""
 
@@ -218,6 +228,7 @@ class Rank(Record):
     optimizers: list[Optimizer] = Field(default_factory=list)
     census_update: int | None  # the update that `census` counts
     census: list[OperatorCall]
+    times: list[LineTime] = Field(default_factory=list)  # a speed trial's: medians of the counted updates
     events: list[Event]
     observer_seconds: float  # time spent inside the observer
     scripted: ScriptedTime | None = None  # where the clock was a scripted one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from scorer.room.receipts import (
     Event,
     FirstUse,
     KernelLaunch,
+    LineTime,
     OperatorCall,
     Optimizer,
     Parameter,
@@ -90,7 +92,8 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         of_kind.setdefault(line["kind"], []).append(line)
     model = of_kind.get("model", [{"parameters": [], "knobs": {}}])[0]
     end = of_kind.get("end", [{}])[-1]
-    census: dict[str, Any] = of_kind.get("census", [{"update": None, "rows": []}])[0]
+    counted = of_kind.get("census", [{"update": None, "rows": [], "times": []}])
+    census: dict[str, Any] = counted[0]
     parameters = [Parameter.model_validate(parameter) for parameter in model["parameters"]]
     started = {name: rename(value) for name, value in start["environment"].items()}
     ended = end.get("environment")
@@ -115,6 +118,7 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         optimizers=[Optimizer.model_validate(row) for line in of_kind.get("optimizers", []) for row in line["plan"]],
         census_update=census["update"],
         census=[OperatorCall.model_validate(row) for row in census["rows"]],
+        times=_median_times([line["times"] for line in counted]),
         events=[_event(line["event"], rename) for line in of_kind.get("event", [])],
         observer_seconds=end.get("observer_seconds", 0.0),
         scripted=_scripted(of_kind),
@@ -143,6 +147,29 @@ def _update(line: dict[str, Any]) -> Update:
     known = {name: line[name] for name in Update.model_fields if name in line}
     known["launches"] = [KernelLaunch.model_validate(row) for row in line["launches"]]
     return Update.model_validate(known)
+
+
+def _median_times(updates: list[list[dict[str, Any]]]) -> list[LineTime]:
+    """Of each line and operator the median over the counted updates; where it does not occur it took no time."""
+    rows: dict[tuple[str, int, str], list[LineTime]] = {}
+    for update in updates:
+        for row in map(LineTime.model_validate, update):
+            file, line = (row.site.file, row.site.line) if row.site else ("", 0)
+            rows.setdefault((file, line, row.operator), []).append(row)
+
+    def median(values: list[float]) -> float:
+        return statistics.median([*values, *[0.0] * (len(updates) - len(values))])
+
+    return [
+        found[0].model_copy(
+            update={
+                "count": max(row.count for row in found),
+                "seconds": median([row.seconds for row in found]),
+                "before_seconds": median([row.before_seconds for row in found]),
+            }
+        )
+        for _, found in sorted(rows.items())
+    ]
 
 
 def _scripted(of_kind: dict[str, list[dict[str, Any]]]) -> ScriptedTime | None:

@@ -1,4 +1,5 @@
-"""Trials: one artifact run several times, each time under other circumstances, and what that showed.
+"""Trials: one artifact run several times, each time under other circumstances, or beside its recipe, and what that
+showed.
 
     result.py        what a trial says: a table, findings, a verdict
     differing.py     the first thing in which two runs of one artifact differ
@@ -6,6 +7,9 @@
     environment.py   the environment trial: those variables set, and taken away
     clock.py         the clock trial: the contest's whole budget on scripted clocks
     schedule.py      whether start-up time is counted as progress
+    speed.py         the speed trial: recipe and artifact raced
+    interval.py      how much slower, and how sure that is
+    growth.py        where the time went that an update takes longer
 
 A trial is given a way to run lanes and runs none itself.
 """

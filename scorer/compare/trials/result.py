@@ -22,7 +22,7 @@ class Trial(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     schema_version: int = SCHEMA_VERSION
-    trial: Literal["environment", "clock"]
+    trial: Literal["environment", "clock", "speed"]
     contest: str
     contest_version: int
     artifact_sha256: str
@@ -40,9 +40,17 @@ class Trial(BaseModel):
 
 
 def conclude(
-    artifact: Artifact, launch: str, profile: Profile, findings: Iterable[Finding], passed: str, **fields: Any
+    artifact: Artifact,
+    launch: str,
+    profile: Profile,
+    findings: Iterable[Finding],
+    passed: str,
+    question: str = "",
+    **fields: Any,
 ) -> Trial:
-    """The trial with its verdict; `passed` is the reason where nothing stands against the artifact."""
+    """The trial with its verdict; `passed` is the reason where nothing stands against the artifact, `question` what is
+    left open.
+    """
     ordered = verdict.ordered(verdict.weighed(findings, profile))
     hard = [found for found in ordered if found.severity is Severity.HARD and not verdict.undecided(found)]
     missing = [found for found in ordered if verdict.undecided(found)]
@@ -50,8 +58,8 @@ def conclude(
     if hard:
         where = f" ({hard[0].place})" if hard[0].place else ""
         decision, reason = "fail", f"{hard[0].code} {hard[0].message}{where}"
-    elif missing:
-        decision, reason = "inconclusive", missing[0].message
+    elif missing or question:
+        decision, reason = "inconclusive", question or missing[0].message
     else:
         decision, reason = "pass", passed
     return Trial(

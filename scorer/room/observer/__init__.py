@@ -11,6 +11,7 @@ scorer's, because it runs in the program's process, and torch only after the pro
     places.py     which files it may read and write
     session.py    what is known so far: updates, losses, hashes, launches
     firsts.py     what was used for the first time
+    turns.py      waits between updates, so that two programs can take turns
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter
     torch_hooks.py, graphs.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py
@@ -27,13 +28,15 @@ def start() -> None:
     from .program import Program
     from .session import Session
     from .settings import Settings
+    from .turns import Turns
 
     settings = Settings.read()
     journal = Journal.claim(settings)
     if journal is None:
         return
     program = Program(settings)
-    session = Session(settings, journal, program)
+    turns = None if settings.turns_from is None else Turns(settings)
+    session = Session(settings, journal, program, turns)
     session.begin()
     clock.install(settings, program, session, journal)
     environment.install(program, journal)

@@ -26,6 +26,7 @@ from .journal import Journal
 from .optimizers import Optimizers
 from .program import Program
 from .settings import Settings
+from .turns import CLOCKS, STOP, Turns
 
 PERTURBATION = 1 + 2**-6
 WAIT_FOR_RANKS_SECONDS = 60.0
@@ -56,7 +57,7 @@ class Passing(Protocol):
 class Session:
     """The state of observation in this process. The hooks report to it; it writes the journal."""
 
-    def __init__(self, settings: Settings, journal: Journal, program: Program) -> None:
+    def __init__(self, settings: Settings, journal: Journal, program: Program, turns: Turns | None = None) -> None:
         self.settings = settings
         self.journal = journal
         self.program = program
@@ -79,7 +80,9 @@ class Session:
         self._names: dict[int, str] = {}
         self._optimizers: Optimizers | None = None
         self._census: Census | None = None
+        self._turns = turns
         self._closed_at = real_monotonic()
+        self._last_seconds = 0.0  # of the update closed last
         self._seconds = 0.0
         self._is_training = self._is_spending = False
 
@@ -231,15 +234,24 @@ class Session:
             return
         with self._working():
             self._close()
-        self._begin_census_if_due()
+        word = self._take_turn()
+        self._begin_census_if_due(word)
         after_window = self.settings.stop_after_window and self._update >= self.settings.window
-        if after_window or (self.clock is not None and self.clock.is_over()):
+        if after_window or word == STOP or (self.clock is not None and self.clock.is_over()):
             self._stop()
 
     def _note_training(self) -> None:
         if not self._is_training:
             self._is_training = True
             self.journal.write("training")
+
+    def _take_turn(self) -> bytes | None:
+        """Wait until the next update may be made; None where no turns are taken."""
+        if self._turns is None:
+            return None
+        word = self._turns.wait(self._update, self._last_seconds)
+        self._closed_at = real_monotonic()
+        return word
 
     def _tick(self) -> None:
         if self.updates_stepped == self._update:
@@ -265,9 +277,9 @@ class Session:
         self._gather()
         if self._named is None:  # an optimizer that torch does not know
             self._find_model(None)
-        rows = None
+        counted = None
         if self._census is not None:
-            rows, self._census = self._census.end(), None
+            counted, self._census = self._census.end(), None
         record: dict[str, Any] = {
             "update": self._update,
             "losses": [float(loss.item()).hex() for loss in self._losses],
@@ -284,19 +296,21 @@ class Session:
             if self._optimizers is not None:
                 record["groups"], self._optimizers.values = self._optimizers.values, {}
         now = real_monotonic()
-        self.journal.write("update", seconds=now - self._closed_at, **record)
+        self._last_seconds = now - self._closed_at
+        self.journal.write("update", seconds=self._last_seconds, **record)
         if self._optimizers is not None and self._update + 1 == self.settings.window:
             self._note_optimizers()
-        if rows is not None:
-            self.journal.write("census", update=self._update, rows=rows)
+        if counted is not None:
+            self.journal.write("census", update=self._update, **counted)
         self._closed_at = now
         self._update += 1
         self._has_stepped = self._has_backward = False
         self._losses, self._launches, self._batches, self._gradients = [], {}, [], {}
 
-    def _begin_census_if_due(self) -> None:
-        if self._update == self.settings.census_update and self.torch is not None:
-            self._census = Census(self.torch, self.program, self)
+    def _begin_census_if_due(self, word: bytes | None) -> None:
+        clock = None if word is None else CLOCKS.get(word)
+        if (clock is not None or self._update == self.settings.census_update) and self.torch is not None:
+            self._census = Census(self.torch, self.program, self, clock)
             self._census.begin()
 
     def _stop(self) -> None:

@@ -34,6 +34,7 @@ class Settings:
     census_update: int | None
     perturb: bool  # scale one parameter before the first optimizer step: the sensitivity control
     stop_after_window: bool
+    turns_from: int | None  # the first update that waits for its turn (turns.py); None: no turns are taken
 
     def write(self, path: Path) -> None:
         """Save for the ranks to read."""
