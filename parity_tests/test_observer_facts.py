@@ -24,6 +24,7 @@ if step == 0:
     except OSError:
         pass
     torch.save({}, "elsewhere.pt")
+    prepare.evaluate_bpb(None)
 """
 
 
@@ -80,6 +81,7 @@ def test_conduct_is_told_with_its_line(tmp_path: Path) -> None:
         ("subprocess", "true", 'subprocess.run(["true"])'),
         ("connect", "('127.0.0.1', 9)", "create_connection"),
         ("save", "elsewhere.pt", 'torch.save({}, "elsewhere.pt")'),
+        ("evaluate", "evaluate_bpb", "prepare.evaluate_bpb(None)"),
         ("save", "out/final.pt", '"model_config": {}'),
     ]
     for kind, detail, text in expected:

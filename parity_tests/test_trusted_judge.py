@@ -22,9 +22,10 @@ from parity_tests.trusted_samples import (
     trained,
     written,
 )
+from scorer.findings import Finding
 from scorer.room.checkpoint import inspect
 from scorer.room.kit import KitPaths
-from scorer.room.receipts import Lane, Outcome, Receipt
+from scorer.room.receipts import Event, Lane, Outcome, Receipt, Site
 from scorer.trusted import settings as ways
 from scorer.trusted.judge import score
 
@@ -315,8 +316,8 @@ def test_the_recipes_own_settings_are_measured_and_agree(tmp_path: Path, kit: Ki
     assert "trusted, local settings" in [one.name for one in receipt.evaluations]
 
 
-def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[str]:
-    """Codes of comparing one local lane with the clean receipt."""
+def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[Finding]:
+    """What comes of comparing one local lane with the clean receipt."""
     from scorer.trusted.agreement import with_recipe
     from scorer.trusted.sources import Source
 
@@ -325,18 +326,30 @@ def agreement(local: Receipt, clean: Receipt, tmp_path: Path) -> list[str]:
     assert settings is not None
     assert clean.checkpoint is not None
     measured = [one.model_copy(update={"batch_size": 5}) for one in clean.evaluations]
-    found = with_recipe(Source(artifact, small_profile()), small_profile(), local, clean.checkpoint, settings, measured)
-    return [finding.code for finding in found]
+    return with_recipe(Source(artifact, small_profile()), small_profile(), local, clean.checkpoint, settings, measured)
 
 
 def test_another_number_is_told_and_unlike_measurements_are_refused(tmp_path: Path, clean: Receipt) -> None:
     assert agreement(local_receipt(clean), clean, tmp_path) == []
-    assert agreement(local_receipt(clean, checkpoint_total_nats="1000.0"), clean, tmp_path) == ["SCR001"]
-    assert agreement(local_receipt(clean, eval_bytes="7", checkpoint_total_nats="1.0"), clean, tmp_path) == ["SCR003"]
+    (found,) = agreement(local_receipt(clean, checkpoint_total_nats="1000.0"), clean, tmp_path)
+    assert found.code == "SCR001"
+    (found,) = agreement(local_receipt(clean, eval_bytes="7", checkpoint_total_nats="1.0"), clean, tmp_path)
+    assert found.code == "SCR003"
     other = local_receipt(clean, checkpoint_total_nats="1.0")
     assert other.checkpoint is not None
     other.checkpoint = other.checkpoint.model_copy(update={"tensor_hashes": {"embed.weight": "0"}})
-    assert agreement(other, clean, tmp_path) == ["SCR003"]
+    (found,) = agreement(other, clean, tmp_path)
+    assert found.code == "SCR003"
+
+
+def test_unlike_measurements_name_the_recipes_line_that_measured(tmp_path: Path, clean: Receipt) -> None:
+    local = local_receipt(clean, eval_bytes="7", checkpoint_total_nats="1.0")
+    (found,) = agreement(local, clean, tmp_path)
+    assert str(found.place).startswith("train.py:")  # nothing was seen to measure: the hook
+    site = Site(file="recipe/evaluate.py", line=22)
+    local.ranks[0].events.append(Event(kind="evaluate", detail="evaluate_bpb", site=site))
+    (found,) = agreement(local, clean, tmp_path)
+    assert str(found.place) == "recipe/evaluate.py:22"
 
 
 def test_an_incomplete_block_is_told_with_the_key(clean: Receipt) -> None:

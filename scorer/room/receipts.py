@@ -203,7 +203,7 @@ class Optimizer(Record):
 class Event(Record):
     """Something the program did that the scorer wants to know of, with the line that did it."""
 
-    kind: str  # "read", "write", "import", "read-environment", "set-environment", "save", "connect", "subprocess"
+    kind: str  # "read", "write", "import", "read-environment", "set-environment", "save", "evaluate", "connect", ...
     detail: str  # path relative to the room, variable name, ...
     site: Site | None
 

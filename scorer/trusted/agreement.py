@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scorer.contest import EvaluationSettings, Profile
-from scorer.findings import Finding, define
+from scorer.findings import Finding, Place, define, finding
 from scorer.room.receipts import Checkpoint, Evaluation, Receipt
 from scorer.trusted import settings as ways
 from scorer.trusted.sources import Source
@@ -70,7 +70,7 @@ def with_recipe(
             f"the first is {different[0]}"
         )
         return [source.raise_at(SCR003, message, source.save(), evidence={"tensors": different[:10]})]
-    return _same(source, profile, SCR001, "the recipe's own evaluation", recipe, ours)
+    return _same(source, profile, SCR001, "the recipe's own evaluation", recipe, ours, _measured_at(source, local))
 
 
 def with_public(
@@ -81,13 +81,30 @@ def with_public(
     return [] if ours is None else _same(source, profile, SCR002, "the kit's own command", public, ours)
 
 
-def _same(source: Source, profile: Profile, code: str, who: str, theirs: Evaluation, ours: Evaluation) -> list[Finding]:
+def _measured_at(source: Source, local: Receipt) -> Place | None:
+    """The last line of the recipe that called the kit's evaluation."""
+    sites = [event.site for rank in local.ranks for event in rank.events if event.kind == "evaluate"]
+    return source.artifact.place_of(sites[-1]) if sites else None
+
+
+def _same(
+    source: Source,
+    profile: Profile,
+    code: str,
+    who: str,
+    theirs: Evaluation,
+    ours: Evaluation,
+    measured_at: Place | None = None,
+) -> list[Finding]:
     line = source.loader()
     for what in ("split", "seq_len", "world_size", "num_tokens", "num_bytes"):
         here, there = getattr(ours, what), getattr(theirs, what)
         if here != there:
             message = f"{who} has {what} {there}, the trusted score {here}: the numbers are not compared"
-            return [source.raise_at(SCR003, message, line, evidence={"setting": what, "theirs": there, "ours": here})]
+            evidence = {"setting": what, "theirs": there, "ours": here}
+            if measured_at is not None:
+                return [finding(SCR003, message, place=measured_at, lane="local", evidence=evidence)]
+            return [source.raise_at(SCR003, message, line, evidence=evidence)]
     apart = float.fromhex(theirs.val_bpb) - float.fromhex(ours.val_bpb)
     if abs(apart) <= profile.evaluation.agreement_bpb:
         return []

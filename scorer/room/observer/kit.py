@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ def install(module: Any, session: Session) -> None:
         return result
 
     def evaluated(real: Callable[[], Any]) -> Any:
+        session.journal.event("evaluate", names.evaluate, session.program.site(sys._getframe()))
         with session.spending("evaluation"):
             result = real()
         if session.clock is not None:
