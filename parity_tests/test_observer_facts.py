@@ -88,7 +88,8 @@ def test_conduct_is_told_with_its_line(tmp_path: Path) -> None:
         assert (kind, detail, line_of(source, text)) in seen.events
     kinds = {kind for kind, _, _ in seen.events}
     assert {detail for kind, detail, _ in seen.events if kind == "write"} == {"outside.txt"}
-    assert kinds == {"import", "read-environment", "set-environment", "write", "subprocess", "connect", "save"}
+    told = {"import", "read-environment", "set-environment", "write", "subprocess", "connect", "save", "evaluate"}
+    assert kinds == told
 
 
 def test_a_clean_program_shows_nothing_but_its_imports_its_reads_and_its_save(clean: Alone) -> None:
