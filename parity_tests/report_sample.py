@@ -187,7 +187,7 @@ def _comparison(verdict: Any, reason: str, findings: list[Finding]) -> Compariso
     ]
     offsets, at = [], 1.83421
     for name, part in steps:
-        offsets.append(Offset(name, at, at + part, part))
+        offsets.append(Offset(name, at, at + part, part, "trusted, official settings"))
         at += part
     return Comparison(verdict=verdict, reason=reason, findings=findings, rows=rows, offsets=offsets)
 

@@ -15,6 +15,7 @@ from parity_tests.receipts_factory import artifact, codes, evaluation, judged, l
 from scorer.compare import compare
 from scorer.compare.case import Case
 from scorer.compare.offsets import offsets
+from scorer.contest import AllowedOffset, Profile
 from scorer.findings import Finding, finding
 from scorer.room.receipts import Clock, Evaluation, KitCheck, Lane, Outcome, Receipt, Site
 
@@ -155,6 +156,49 @@ def test_the_offset_has_one_part_for_each_thing_that_changed() -> None:
     assert [part.name for part in parts] == ["weights after save", "import path", "shard", "token count"]
     assert [part.part_bpb for part in parts[2:]] == [0.0625, 0.0625]
     assert (parts[0].from_bpb, parts[-1].to_bpb) == (2.5, 2.625)
+
+
+def with_offset(**known: object) -> Profile:
+    """The embedded contest, which knows how far the official settings lie from the public ones."""
+    profile = load("embedded")
+    rules = profile.evaluation
+    names = ("split", "max_tokens", "seq_len", "batch_size", "world_size")
+    change = {
+        name: [getattr(rules.public, name), getattr(rules.official, name)]
+        for name in names
+        if getattr(rules.public, name) != getattr(rules.official, name)
+    }
+    offset = AllowedOffset.model_validate({"name": "official minus public", "change": change, **known})
+    return profile.model_copy(update={"evaluation": rules.model_copy(update={"allowed_offsets": [offset]})})
+
+
+def without_the_official_split(lanes: Lanes) -> None:
+    lanes[Lane.TRUSTED].evaluations = [one for one in lanes[Lane.TRUSTED].evaluations if one.split == "public_val"]
+
+
+@pytest.mark.parametrize(
+    ("known", "part", "spread"),
+    [
+        ({"bpb": [0.05, 0.075], "mean": 0.0625, "sd": 0.001}, 0.0625, 0.001),
+        ({"bpb": [0.05, 0.075]}, 0.0625, 0.0125),
+    ],
+)
+def test_what_only_the_organiser_can_measure_is_expected_from_the_profile(
+    known: dict[str, object], part: float, spread: float
+) -> None:
+    parts = judged(without_the_official_split, profile=with_offset(**known)).offsets
+    assert [one.name for one in parts[:2]] == ["weights after save", "import path"]
+    assert parts[-1].name == "official minus public, expected"
+    assert parts[-1].reaches == "expected, official settings"
+    assert (parts[-1].part_bpb, parts[-1].spread_bpb) == (pytest.approx(part), pytest.approx(spread))
+    assert all(one.spread_bpb is None for one in parts[:-1])
+
+
+def test_nothing_is_expected_that_was_measured_or_that_the_profile_does_not_know() -> None:
+    measured = judged(profile=with_offset(bpb=[0.05, 0.2])).offsets
+    assert (measured[-1].reaches, measured[-1].spread_bpb) == ("trusted, official settings", None)
+    unknown = judged(without_the_official_split).offsets
+    assert [one.name for one in unknown] == ["weights after save", "import path"]
 
 
 @settings(deadline=None, max_examples=50)

@@ -16,6 +16,7 @@ from parity_tests import report_sample as sample
 from scorer.compare import Comparison
 from scorer.findings import Place, finding
 from scorer.report.html import page
+from scorer.report.sections.offsets import told
 from scorer.report.view import View, view
 from scorer.report.words import plain
 from scorer.room.receipts import Lane, Outcome
@@ -228,6 +229,26 @@ def test_the_waterfall_starts_at_the_recipes_number_and_ends_at_the_official_one
         assert shown.low < min(bar.offset.from_bpb, bar.offset.to_bpb)
         assert shown.high > max(bar.offset.from_bpb, bar.offset.to_bpb)
         assert 0 <= bar.left <= bar.left + bar.width <= 100
+
+
+def test_a_part_that_is_expected_is_not_shown_as_measured(passing: View) -> None:
+    assert "others' uploads" not in Reader(page(passing)).text
+    comparison = sample.passing()
+    *measured, last = comparison.offsets
+    known = replace(
+        last, name="official minus public, expected", reaches="expected, official settings", spread_bpb=4e-4
+    )
+    shown = view(
+        replace(comparison, offsets=[*measured, known]),
+        sample.sample_receipts(),
+        sample.sample_artifact(),
+        sample.sample_profile(),
+    )
+    text = Reader(page(shown)).text
+    assert "official minus public, expected ± 0.00040" in re.sub(r"\s+", " ", text)
+    assert "what others' uploads have shown" in text
+    assert shown.waterfall is not None
+    assert told(shown.waterfall.bars[-1].offset) == "-0.004480 ± 0.0004"
 
 
 def test_the_purity_tests_are_shown_with_every_trial_and_what_was_not_run(passing: View, failing: View) -> None:

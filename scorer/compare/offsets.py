@@ -1,4 +1,8 @@
-"""The offset from the recipe's own number to the official one, in named parts that add up exactly."""
+"""The offset from the recipe's own number to the official one, in named parts that add up exactly.
+
+Where only the organiser has the official tokens, the way goes by the public settings, and from there by what the
+contest's profile knows of the last step: as others' uploads have shown it, with its spread.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from scorer.compare.case import Case
 from scorer.compare.result import Offset
-from scorer.contest import EvaluationSettings
+from scorer.contest import AllowedOffset, EvaluationSettings
 from scorer.findings import Finding, define, finding
 from scorer.room.receipts import Evaluation
 from scorer.trusted import settings as ways
@@ -39,7 +43,7 @@ UNEXPLAINED = (SAVED, IMPORTED, "batch size")
 
 
 def offsets(case: Case) -> list[Offset]:
-    """The parts in order: saving, importing, then one setting at a time. Empty where a measurement is missing."""
+    """The parts in order: saving, importing, then one setting at a time, as far as there are measurements."""
     if case.trusted is None:
         return []
     measured = case.trusted.evaluations
@@ -53,14 +57,48 @@ def offsets(case: Case) -> list[Offset]:
         memory, saved = recipe
         parts.append(_part(SAVED, memory, saved))
         parts.append(_part(IMPORTED, saved, first))
-    last = first
-    for name, settings in ways.steps(start, case.profile.evaluation.official):
+    rules = case.profile.evaluation
+    official = _way(measured, first, ways.steps(start, rules.official))
+    if official is not None:
+        return [*parts, *official]
+    public = _way(measured, first, ways.steps(start, rules.public))
+    if public is None:
+        return parts
+    at = public[-1].to_bpb if public else float.fromhex(first.val_bpb)
+    return [*parts, *public, *_expected(case, at)]
+
+
+def _way(
+    measured: Sequence[Evaluation], first: Evaluation, steps: Sequence[tuple[str, EvaluationSettings]]
+) -> list[Offset] | None:
+    """The parts from one measurement over others; None where one of them is missing."""
+    parts, last = [], first
+    for name, settings in steps:
         reached = ways.trusted(measured, settings)
         if reached is None:
-            return []
+            return None
         parts.append(_part(name, last, reached))
         last = reached
     return parts
+
+
+def _expected(case: Case, at: float) -> Iterator[Offset]:
+    """From the public settings, whose score is `at`, to the official ones, where the profile knows that step."""
+    rules = case.profile.evaluation
+    changes = _changes(rules.public, rules.official)
+    for allowed in rules.allowed_offsets:
+        if changes == {name: tuple(ends) for name, ends in allowed.change.items()}:
+            usual, spread = _usual(allowed)
+            yield Offset(f"{allowed.name}, expected", at, at + usual, usual, "expected, official settings", spread)
+            return
+
+
+def _usual(allowed: AllowedOffset) -> tuple[float, float]:
+    """The mean and the standard deviation where both are known, else the middle of the range and half of its width."""
+    low, high = allowed.bpb
+    if allowed.mean is None or allowed.sd is None:
+        return (low + high) / 2, (high - low) / 2
+    return allowed.mean, allowed.sd
 
 
 def check(case: Case, parts: Sequence[Offset]) -> list[Finding]:
@@ -142,4 +180,4 @@ def _settings(evaluation: Evaluation) -> EvaluationSettings:
 
 def _part(name: str, before: Evaluation, after: Evaluation) -> Offset:
     start, end = float.fromhex(before.val_bpb), float.fromhex(after.val_bpb)
-    return Offset(name, start, end, end - start)
+    return Offset(name, start, end, end - start, after.name)

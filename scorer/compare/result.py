@@ -28,6 +28,8 @@ class Offset:
     from_bpb: float
     to_bpb: float
     part_bpb: float
+    reaches: str  # what `to_bpb` is: the evaluation's name, or what is expected
+    spread_bpb: float | None = None  # of a part that is expected and was not measured; None: it was measured
 
     @property
     def exact(self) -> Fraction:

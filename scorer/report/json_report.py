@@ -62,6 +62,8 @@ class VerdictOffset(Part):
     from_bpb: float
     to_bpb: float
     part_bpb: float
+    reaches: str = Field(description="what to_bpb is: an evaluation's name, or what is expected")
+    spread_bpb: float | None = Field(description="of a part that is expected by the profile; null where it is measured")
 
 
 class VerdictKernel(Part):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from scorer.report.sections.findings import FindingView
+from scorer.report.sections.offsets import told
 from scorer.report.view import View
 
 _FINDINGS = 50  # GitHub takes a megabyte; nobody reads more than these
@@ -35,7 +36,7 @@ def _lines(view: View) -> Iterator[str]:
         yield from ("### The way to the official number", "")
         parts = [bar.offset for bar in view.waterfall.bars]
         first = [view.waterfall.start, "", f"{parts[0].from_bpb:.6f}"]
-        rows = ([part.name, f"{part.part_bpb:+.6f}" if part.part_bpb else "0", f"{part.to_bpb:.6f}"] for part in parts)
+        rows = ([part.name, told(part), f"{part.to_bpb:.6f}"] for part in parts)
         yield from _table(["measurement", "bpb", "becomes"], [first, *rows])
     if view.since:
         since = view.since.since

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from scorer.findings import Finding, Severity
 from scorer.report.sections.findings import FindingView, finding_view
-from scorer.report.sections.offsets import Waterfall
+from scorer.report.sections.offsets import Waterfall, told
 from scorer.report.sections.purity import PurityView, purity
 from scorer.report.upload_table import changed
 from scorer.report.view import View
@@ -141,7 +141,7 @@ def _offsets(waterfall: Waterfall) -> Table:
     table.add_column("becomes", justify="right")
     table.add_row(waterfall.start, "", f"{waterfall.bars[0].offset.from_bpb:.6f}")
     for part in (bar.offset for bar in waterfall.bars):
-        table.add_row(part.name, f"{part.part_bpb:+.6f}" if part.part_bpb else "0", f"{part.to_bpb:.6f}")
+        table.add_row(part.name, told(part), f"{part.to_bpb:.6f}")
     return table
 
 

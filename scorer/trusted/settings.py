@@ -139,6 +139,7 @@ def wanted(profile: Profile, local: EvaluationSettings | None) -> list[tuple[str
         (ONE_RANK_SETTINGS, one_rank(profile)),
         (LOCAL_SETTINGS, start),
         *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.official)),
+        *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.public)),
     ]
     unique: list[tuple[str, EvaluationSettings]] = []
     for name, settings in named:

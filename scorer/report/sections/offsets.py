@@ -23,6 +23,7 @@ class Waterfall:
     """The parts as bars over an axis in bits per byte that spans just the values that occur, with a margin."""
 
     start: str  # the measurement that the first part starts from
+    end: str  # what the last part reaches
     bars: tuple[Bar, ...]
     low: float
     high: float
@@ -49,4 +50,11 @@ def waterfall(comparison: Comparison) -> Waterfall | None:
         )
         for part in parts
     )
-    return Waterfall(IN_MEMORY if parts[0].name == SAVED else PUBLIC_SETTINGS, bars, low, low + span)
+    start = IN_MEMORY if parts[0].name == SAVED else PUBLIC_SETTINGS
+    return Waterfall(start, parts[-1].reaches, bars, low, low + span)
+
+
+def told(part: Offset) -> str:
+    """A part as text: `+0.006700`, with its spread where it was not measured, `0` where it is nothing."""
+    value = f"{part.part_bpb:+.6f}" if part.part_bpb else "0"
+    return value if part.spread_bpb is None else f"{value} ± {part.spread_bpb:.4f}"
