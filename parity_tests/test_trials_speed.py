@@ -21,7 +21,7 @@ from parity_tests import receipts_factory
 from parity_tests.room_programs import plan
 from scorer.artifact import Artifact
 from scorer.compare.trials import speed
-from scorer.compare.trials.interval import interval, log_ratio, looks, student_t
+from scorer.compare.trials.interval import interval, log_ratio, looks
 from scorer.compare.trials.result import Trial
 from scorer.contest import Profile, load
 from scorer.findings import Place
@@ -96,10 +96,10 @@ def shown(trial: Trial) -> list[str]:
     return [found.code for found in trial.findings]
 
 
-def test_students_t_is_that_of_the_tables() -> None:
-    for degrees, value in ((1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (7, 2.3646), (15, 2.1314)):
-        assert student_t(0.05, degrees) == pytest.approx(value, abs=1e-4)
-    assert student_t(0.01, 5) == pytest.approx(4.0321, abs=1e-4)
+def test_the_interval_has_students_width_of_the_tables() -> None:
+    # Two rounds with a standard error of 1; three with one of sqrt(1/3), whose error is split over two looks.
+    assert interval([0.0, 2.0], confidence=0.95, looked=1).half_width == pytest.approx(12.7062, abs=1e-4)
+    assert interval([0.0, 1.0, 2.0], confidence=0.9, looked=2).half_width == pytest.approx(4.3027 / 3**0.5, abs=1e-4)
 
 
 def test_a_few_disturbed_updates_do_not_move_a_rounds_ratio() -> None:

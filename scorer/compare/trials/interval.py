@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 Decision = Literal["slower", "faster", "same", "undecided"]
 
@@ -78,26 +79,5 @@ def interval(logs: Sequence[float], confidence: float, looked: int) -> Interval:
     """The interval of two or more rounds, one of `looked` looks at them."""
     error = (1 - confidence) / looked
     spread = float(np.std(logs, ddof=1)) / math.sqrt(len(logs))
-    return Interval(float(np.mean(logs)), student_t(error, len(logs) - 1) * spread, len(logs))
-
-
-def student_t(error: float, degrees: int) -> float:
-    """The value that Student's t exceeds in size with probability `error`, by halving."""
-    low, high = 0.0, 1.0
-    while _within(high, degrees) < 1 - error:
-        high *= 2
-    for _ in range(64):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _within(middle, degrees) > 1 - error else (middle, high)
-    return high
-
-
-def _within(t: float, degrees: int) -> float:
-    """The probability that Student's t lies between -t and t: Abramowitz and Stegun, 26.7.3 and 26.7.4."""
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine, sine = math.cos(angle), math.sin(angle)
-    term, total = (cosine, 0.0) if degrees % 2 else (1.0, 0.0)
-    for k in range(1 + degrees % 2, degrees, 2):
-        total += term
-        term *= cosine * cosine * k / (k + 1)
-    return 2 / math.pi * (angle + sine * total) if degrees % 2 else sine * total
+    student_t = float(stdtrit(len(logs) - 1, 1 - error / 2))
+    return Interval(float(np.mean(logs)), student_t * spread, len(logs))
