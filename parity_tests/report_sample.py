@@ -8,6 +8,7 @@ from typing import Any
 
 from scorer.artifact import Artifact
 from scorer.compare import Comparison, Offset, Row
+from scorer.compare.trials.result import Bar, Limit, Picture, Trial
 from scorer.contest import Profile, load
 from scorer.findings import Finding, Place, finding
 from scorer.room.receipts import (
@@ -324,4 +325,30 @@ def _evaluation(name: str, split: str, tokens: int, seq_len: int, bpb: float) ->
         total_nats=(bpb * math.log(2) * tokens * 4).hex(),
         val_bpb=bpb.hex(),
         seconds=3.1,
+    )
+
+
+def sample_trial() -> Trial:
+    """A clock trial in which one script runs over the budget, and one has an interval."""
+    place = Place(file="recipe/train.py", line=88)
+    over = finding("RUN014", "script 'stall': 61.3 s are charged of 60 s", place=place, lane="artifact")
+    return Trial(
+        trial="clock",
+        contest="embedded",
+        contest_version=1,
+        artifact_sha256="5f1c" + 60 * "0",
+        launch="torchrun --standalone --nproc_per_node=2 train.py",
+        verdict="fail",
+        reason=f"RUN014 {over.message} ({place})",
+        facts={"budget": "60 s, of which 3 s stay free", "update": "1 s, 60 to the budget"},
+        columns=["script", "updates", "charged", "margin", "verdict"],
+        rows=[["as planned", "56", "56.5", "3.5", "pass"], ["stall <b>", "56", "61.3", "-1.3", "RUN014"]],
+        picture=Picture(
+            title="Charged seconds",
+            unit="s",
+            form=".1f",
+            bars=[Bar(label="as planned", value=56.5, low=55.0, high=58.0), Bar(label="stall <b>", value=61.3)],
+            limits=[Limit(name="the budget", value=60.0)],
+        ),
+        findings=[over],
     )

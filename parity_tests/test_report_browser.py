@@ -17,6 +17,7 @@ import pytest
 
 from parity_tests import report_sample as sample
 from scorer.report import Report
+from scorer.report.html import trial_page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
@@ -66,8 +67,8 @@ addEventListener("load", () => {
   const found = {};
   for (const frame of document.querySelectorAll("iframe")) {
     const at = frame.contentDocument.querySelector(".sides");
-    frame.contentWindow.location.hash = at.id;
-    const opened = at.closest("details").open;
+    if (at) frame.contentWindow.location.hash = at.id;
+    const opened = at?.closest("details").open;
     found[frame.clientWidth] = {opened, ...measure(frame)};
   }
   document.getElementById("said").textContent = JSON.stringify(found);
@@ -93,10 +94,8 @@ def write(directory: Path) -> None:
     )
 
 
-def measure(directory: Path, scheme: str) -> dict[str, Any]:
-    frames = "".join(
-        f'<iframe src="report.html" style="width: {w}px; height: 900px; border: 0"></iframe>' for w in WIDTHS
-    )
+def measure(directory: Path, scheme: str, page: str = "report.html") -> dict[str, Any]:
+    frames = "".join(f'<iframe src="{page}" style="width: {w}px; height: 900px; border: 0"></iframe>' for w in WIDTHS)
     (directory / "measure.html").write_text(MEASURE.replace("FRAMES", frames), "utf-8")
     assert CHROMIUM is not None
     words = [
@@ -148,6 +147,16 @@ def test_light_and_dark_are_two_pages(shown: dict[tuple[str, int], Any]) -> None
 
 def test_the_link_of_a_line_opens_its_sources(shown: dict[tuple[str, int], Any]) -> None:
     assert all(found["opened"] for found in shown.values())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_of_a_trial_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
+    (tmp_path / "trial.html").write_text(trial_page(sample.sample_trial()), "utf-8")
+    for width, found in measure(tmp_path, scheme, "trial.html").items():
+        assert (found["scroll"], found["outside"]) == (int(width), [])
+        assert found["height"] > 900
+        assert len(found["texts"]) >= 40
+        assert [text for text in found["texts"] if text["contrast"] < 4.5 or text["size"] < 9.5] == []
 
 
 def test_a_page_that_is_too_wide_and_too_pale_is_found(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from scorer.compare.trials import clock, environment, speed
 from scorer.compare.trials.result import Trial
 from scorer.contest import Profile
 from scorer.files import write_atomic
+from scorer.report.html import trial_page
 from scorer.report.terminal import print_findings
 from scorer.room import receipts as receipt_files
 from scorer.room.lane import LaneSpec, run_lane
@@ -36,7 +37,7 @@ from scorer.room.race import Course, Race, race
 from scorer.room.receipts import Clock, Lane, Outcome, Receipt
 
 app = commands.app
-DOCUMENT = "trial.json"
+DOCUMENT, PAGE = "trial.json", "trial.html"
 SLOWER = 3.0  # a run that takes so many times as long as the plan's hangs
 LEAST_SECONDS = 30.0
 
@@ -48,7 +49,9 @@ LaunchOption = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("-o", "--out", help="Directory for trial.json, receipts/ and lanes/; whole or not at all."),
+    typer.Option(
+        "-o", "--out", help="Directory for trial.html, trial.json, receipts/ and lanes/; whole or not at all."
+    ),
 ]
 
 
@@ -211,12 +214,13 @@ def _finish(trial: Trial, profile: Profile, bench: Bench, directory: OutputDirec
     """Write, print, and give the exit code."""
     bench.kit.check_unchanged()
     write_atomic(directory.staging / DOCUMENT, trial.json_text())
+    write_atomic(directory.staging / PAGE, trial_page(trial))
     if out is not None:
         directory.commit()
     console = standard_output()
     print_trial(trial, profile, console)
     if out is not None:
-        console.print(f"{out / DOCUMENT}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"Report: {out / PAGE}", markup=False, highlight=False, soft_wrap=True)
     return VERDICTS[trial.verdict]
 
 

@@ -1,16 +1,20 @@
-"""The report as one self-contained HTML page: no script, no request, light and dark, phone and desktop.
+"""The report, or a trial, as one self-contained HTML page: no script, no request, light and dark, phone and desktop.
 
-The page depends on the view alone, so the same view gives the same bytes.
+A page depends on the view or the trial alone, so the same one gives the same bytes.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from scorer.compare.trials.result import Trial
 from scorer.report.chart import loss_chart
+from scorer.report.sections.findings import finding_view
+from scorer.report.sections.trial import bars
 from scorer.report.view import OPERATORS, View
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -19,6 +23,35 @@ _WIDE, _NARROW = (10.0, 3.7), (4.4, 3.6)  # inches; the page shows one or the ot
 
 def page(view: View) -> str:
     """Render the report page."""
+    drawn = bool(view.curves.series)
+    return _render(
+        "report.html.j2",
+        verdict=view.verdict,
+        reason=view.sentence,
+        view=view,
+        at_once=OPERATORS,
+        anchors={source.place: f"source-{number}" for number, source in enumerate(view.sources, 1)},
+        wide=Markup(loss_chart(view.curves, "wide", *_WIDE)) if drawn else "",
+        narrow=Markup(loss_chart(view.curves, "narrow", *_NARROW)) if drawn else "",
+    )
+
+
+def trial_page(trial: Trial) -> str:
+    """Render a trial's page."""
+    shown = [finding_view(found) for found in trial.findings]
+    return _render(
+        "trial.html.j2",
+        verdict=trial.verdict,
+        reason=trial.reason,
+        trial=trial,
+        bars=bars(trial.picture) if trial.picture else (),
+        hard=[found for found in shown if found.hard],
+        advice=[found for found in shown if not found.hard],
+        anchors={},
+    )
+
+
+def _render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
         autoescape=True,
@@ -32,14 +65,7 @@ def page(view: View) -> str:
     environment.filters["seconds"] = _seconds
     environment.filters["percent"] = lambda value: f"{value:.3f}%"
     environment.filters["grouped"] = lambda value: f"{value:,}"
-    drawn = bool(view.curves.series)
-    return environment.get_template("report.html.j2").render(
-        view=view,
-        at_once=OPERATORS,
-        anchors={source.place: f"source-{number}" for number, source in enumerate(view.sources, 1)},
-        wide=Markup(loss_chart(view.curves, "wide", *_WIDE)) if drawn else "",
-        narrow=Markup(loss_chart(view.curves, "narrow", *_NARROW)) if drawn else "",
-    )
+    return environment.get_template(template).render(**values)
 
 
 def _seconds(value: float) -> str:

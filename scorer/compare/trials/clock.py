@@ -15,7 +15,7 @@ from scorer.compare import own_count
 from scorer.compare.case import Case
 from scorer.compare.clock import RUN014, RUN015, Charge, charged
 from scorer.compare.trials import schedule
-from scorer.compare.trials.result import Trial, conclude
+from scorer.compare.trials.result import Bar, Limit, Picture, Trial, conclude
 from scorer.contest import ClockScript, Profile
 from scorer.findings import Finding, define, finding
 from scorer.room.lane import NO_CHECKPOINT, LaneSpec
@@ -134,7 +134,20 @@ def run_trial(
         },
         columns=COLUMNS,
         rows=rows,
+        picture=_picture(runs, profile),
     )
+
+
+def _picture(runs: Mapping[str, Receipt], profile: Profile) -> Picture | None:
+    """What each run was charged, against the budget."""
+    results = {name: measured(receipt, profile) for name, receipt in runs.items()}
+    bars = [Bar(label=name, value=result.charge.total) for name, result in results.items() if result is not None]
+    budget = profile.budget
+    limits = [
+        Limit(name="the budget less the reserve", value=budget.train_seconds - budget.reserve_seconds),
+        Limit(name="the budget", value=budget.train_seconds),
+    ]
+    return Picture(title="Charged seconds", unit="s", form=".1f", bars=bars, limits=limits) if bars else None
 
 
 def _judge(case: Case, name: str, script: ClockScript, receipt: Receipt, plan: Receipt) -> Iterator[Finding]:

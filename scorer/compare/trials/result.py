@@ -16,6 +16,38 @@ from scorer.findings import Finding, Severity
 SCHEMA_VERSION = 1
 
 
+class Limit(BaseModel):
+    """A line that no bar should cross."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    value: float
+
+
+class Bar(BaseModel):
+    """A value of the picture, with the interval that it lies in where there is one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Picture(BaseModel):
+    """What a page draws of a trial: bars on one axis, and the limits on it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    unit: str
+    form: str = Field(description="how a value is printed, as Python's format() takes it: .1f")
+    bars: list[Bar]
+    limits: list[Limit]
+
+
 class Trial(BaseModel):
     """The document `trial.json`: the verdict of one trial and everything that led to it."""
 
@@ -32,6 +64,7 @@ class Trial(BaseModel):
     facts: dict[str, str] = Field(description="what the trial was made with")
     columns: list[str]
     rows: list[list[str]] = Field(description="one for each run, in the order of `columns`")
+    picture: Picture | None = None
     findings: list[Finding] = Field(description="the most telling first")
 
     def json_text(self) -> str:

@@ -5,7 +5,7 @@ than the profile's limit; and by what, if it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +14,7 @@ from scorer.compare import kernels, operators
 from scorer.compare.case import Case
 from scorer.compare.trials.growth import grown
 from scorer.compare.trials.interval import Interval, interval, log_ratio, looks
-from scorer.compare.trials.result import Trial, conclude
+from scorer.compare.trials.result import Bar, Limit, Picture, Trial, conclude
 from scorer.contest import Profile
 from scorer.findings import Finding, Severity, define, finding
 from scorer.room.race import Course, Race
@@ -115,7 +115,22 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
         },
         columns=COLUMNS,
         rows=rows,
+        picture=_picture(logs, shown, profile),
     )
+
+
+def _picture(logs: Mapping[Measure, list[float]], shown: _Shown | None, profile: Profile) -> Picture | None:
+    """How much slower the artifact was in each round, and over all of them, in per cent."""
+    measure: Measure = profile.speed_trial.measure if shown is None else shown.measure
+    bars = [Bar(label=f"round {n}", value=100 * math.expm1(log)) for n, log in enumerate(logs[measure], 1)]
+    if shown is not None:
+        middle, low, high = (
+            100 * math.expm1(log) for log in (shown.interval.middle, shown.interval.low, shown.interval.high)
+        )
+        bars.append(Bar(label="all rounds", value=middle, low=low, high=high))
+    limit = Limit(name="a slowdown that counts", value=100 * profile.speed_trial.limit)
+    title = f"How much more {_named(measure)} an update of the artifact takes"
+    return Picture(title=title, unit="%", form="+.2f", bars=bars, limits=[limit]) if bars else None
 
 
 def _unusable(number: int, raced: Race, profile: Profile) -> str:
