@@ -167,6 +167,7 @@ class LaneSpec:
     imposed: dict[str, str | None] = field(default_factory=dict)  # set whatever the contest rules; None: taken away
     perturb: bool = False
     stop_after_window: bool = False
+    compared: bool = True  # bit for bit with another run: tensors are hashed and operators counted in the window
     caches: str = "cold"  # or "warm": compile caches that outlive the room
     observe: bool = True
     without: tuple[str, ...] = ()  # protections of the room that are not asked for
@@ -281,6 +282,7 @@ class _Run:
         else:
             subject = Subject(kind="recipe", sha256=sha256_tree(self._tree()))
         is_virtual = self.spec.clock.kind == "virtual"
+        is_compared = is_virtual and self.spec.compared
         lockstep = self.profile.lockstep
         kit = self.kit.directory
         writable = [self.output, self.room.tmp, self.room.home, self._caches(), self.records]
@@ -300,8 +302,8 @@ class _Run:
             evaluate=self.profile.kit.functions.evaluate,
             seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
             timeline=self.spec.clock.timeline.model_dump() if self.spec.clock.timeline else None,
-            window=lockstep.window_updates if is_virtual else 0,
-            census_update=lockstep.census_update if is_virtual else None,
+            window=lockstep.window_updates if is_compared else 0,
+            census_update=lockstep.census_update if is_compared else None,
             perturb=self.spec.perturb,
             stop_after_window=self.spec.stop_after_window,
             turns_from=self.spec.turns.first if self.spec.turns else None,
