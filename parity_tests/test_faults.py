@@ -9,7 +9,8 @@ from parity_tests.faults.run import FAULTS, Expected, Fault, prepare, right_plac
 FOLDERS = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
 COVERED = (
     "B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 C1 C2 C3 C4 C5 E1 E2 E3 E4 E5 E6 E7 "
-    "E8 K2 K5 K6 L1 L2 L3 L5 L6 L7 M1 M2 M4 M6 M10 M11 O1 S1 S2 S3 S4 S5 S6 S8 X1 X2 X3 X5 X6 X7 X8"
+    "E8 K2 K5 K6 L1 L2 L3 L5 L6 L7 M1 M2 M4 M6 M10 M11 O1 S1 S2 S3 S4 S5 S6 S8 T1 T2 T4 T5 T6 T7 X1 X2 X3 X5 X6 X7 "
+    "X8"
 )
 ROWS = set(COVERED.split())
 

@@ -15,6 +15,10 @@ A fault folder holds `fault.yaml`:
     local: ["--num-steps", "9"]  # words added to the local lane's launch
     local_environment: {NAME: value}     # what the author has exported
     kit_edits: [...]             # to a copy of the stand-in kit, whose data stay as they are
+    judge: clock                 # who must catch it: parity (left out), the clock trial or the environment trial
+    scripts:                     # of the clock trial, by name or of one's own, beside the plan [default: all]
+      - slow save
+      - {name: a very slow save, start_up_seconds: 12, save_seconds: 9}
     expect:
       code: KRN002               # the first finding, or the builder's refusal; "refused": the scorer does not take it;
                                  # "none": the recipe is unusual, not wrong, and must pass without a finding
@@ -37,12 +41,13 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from scorer.contest import load
+from scorer.contest.reading import CONTESTS
 from scorer.room.kit import ensure_kit
 
 FAULTS = Path(__file__).parent
@@ -98,6 +103,8 @@ class Fault(BaseModel):
     local: list[str] = Field(default_factory=list)
     local_environment: dict[str, str] = Field(default_factory=dict)
     kit_edits: list[Edit] = Field(default_factory=list)
+    judge: Literal["parity", "clock", "environment"] = "parity"
+    scripts: list[str | dict[str, Any]] = Field(default_factory=list)
     expect: Expected
 
     @classmethod
@@ -136,8 +143,18 @@ def run(root: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[st
     )
 
 
-def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
-    """Build and compare in `root`. A refusal, of the builder or of the scorer, becomes a verdict with one finding."""
+def judged(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
+    """Build in `root` and have the fault's judge look at it. A refusal, of the builder or of the scorer, becomes a
+    verdict with one finding.
+    """
+    refused = build(root, fault, **extra)
+    if refused is not None:
+        return refused
+    return parity(root, fault, **extra) if fault.judge == "parity" else trial(root, fault, **extra)
+
+
+def build(root: Path, fault: Fault, **extra: str) -> dict[str, Any] | None:
+    """Build `root`/artifact; the verdict of a builder that refuses, or that fails."""
     config = f"recipe/configs/{fault.config}.yaml"
     built = run(root, "-m", "builder", "produce", "--config", config, *fault.build, "-o", "artifact", **extra)
     if built.returncode == 2:
@@ -159,6 +176,11 @@ def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
         own_up(root / "artifact")
     if fault.launch is not None:
         (root / "artifact/launch-command.txt").write_text(fault.launch + "\n", "utf-8")
+    return None
+
+
+def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
+    """The parity run's verdict."""
     launch = (root / "artifact/launch-command.txt").read_text("utf-8").split()
     script = next((i for i, word in enumerate(launch) if word.endswith(".py")), len(launch))
     local = " ".join([*launch[:script], "-m", "recipe", "--config", fault.config, *fault.local])
@@ -170,7 +192,30 @@ def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
         root, "-m", "scorer", "parity", "--contest", "embedded", "--artifact", "artifact", "--local-root", ".",
         "--local", local, *author, *kit, "-o", "report", **extra,
     )  # fmt: skip
-    report = root / "report/verdict.json"
+    return read_verdict(root / "report/verdict.json", ran)
+
+
+def trial(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
+    """The verdict of a trial, in the form of the parity run's."""
+    document = yaml.safe_load((CONTESTS / "embedded.yaml").read_text("utf-8"))
+    plan, *others = document["clock_trial"]["scripts"]
+    known = {script["name"]: script for script in others}
+    if fault.scripts:
+        chosen = [known[script] if isinstance(script, str) else script for script in fault.scripts]
+        document["clock_trial"]["scripts"] = [plan, *chosen]
+    (root / "contest.yaml").write_text(yaml.safe_dump(document), "utf-8")
+    ran = run(
+        root, "-m", "scorer", f"{fault.judge}-trial", "artifact", "--contest", "contest.yaml", "-o", "report", **extra
+    )
+    verdict = read_verdict(root / "report/trial.json", ran)
+    for found in verdict["findings"]:
+        if isinstance(found["place"], dict):
+            found["place"] = f"{found['place']['file']}:{found['place']['line']}"
+    return verdict
+
+
+def read_verdict(report: Path, ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What the scorer wrote; its refusal or its failure where it wrote nothing."""
     if ran.returncode == 2 and not report.exists():
         return {"verdict": "fail", "findings": [{"code": "refused", "message": ran.stderr.strip(), "place": None}]}
     if not report.is_file():
@@ -219,7 +264,7 @@ def run_fault(fault: Fault) -> Result:
         root = Path(directory)
         prepare(root, fault)
         try:
-            verdict = parity(root, fault)
+            verdict = judged(root, fault)
         except subprocess.TimeoutExpired as late:
             return Result(False, False, f"no end within {late.timeout:g} s", time.monotonic() - began)
         findings = verdict["findings"]
@@ -275,7 +320,7 @@ def clean_run(turn: int) -> tuple[str | None, float]:
         root = Path(directory)
         fault = Fault(row="none", title="clean", expect=Expected(code="", file=""))
         prepare(root, fault)
-        verdict = parity(root, fault, **MACHINES[turn % len(MACHINES)])
+        verdict = judged(root, fault, **MACHINES[turn % len(MACHINES)])
     problem = None
     if verdict["verdict"] != "pass" or verdict["findings"]:
         codes = [f"{f['code']} {f['message'][:200]}" for f in verdict["findings"]]
