@@ -209,8 +209,14 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["base"])
 def faults(session: nox.Session) -> None:
-    """Run every known fault end to end, and the clean recipe twenty times: caught / total, place right / total."""
+    """Run every known fault end to end, and twenty clean recipes: caught / total, place right / total."""
     python(session, "-m", "parity_tests.faults", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def clean(session: nox.Session) -> None:
+    """Run a hundred recipes that nothing is wrong with, on machines that differ: none may raise a finding."""
+    python(session, "-m", "parity_tests.faults.clean", *session.posargs)
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -3,14 +3,17 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
-from parity_tests.faults.run import FAULTS, Expected, Fault, prepare, right_place, run_fault
+from parity_tests.faults.clean import CONFIG, KNOBS, drawn
+from parity_tests.faults.run import FAULTS, ROOT, Expected, Fault, prepare, right_place, run_fault
+from recipe.config import Config
 
 FOLDERS = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
 COVERED = (
     "B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 C1 C2 C3 C4 C5 E1 E2 E3 E4 E5 E6 E7 "
-    "E8 K2 K5 K6 L1 L2 L3 L5 L6 L7 M1 M2 M4 M6 M10 M11 O1 S1 S2 S3 S4 S5 S6 S8 T1 T2 T4 T5 T6 T7 X1 X2 X3 X5 X6 X7 "
-    "X8"
+    "E8 K2 K5 K6 L1 L2 L3 L4 L5 L6 L7 M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 O1 S1 S2 S3 S4 S5 S6 S8 T1 T2 T4 "
+    "T5 T6 T7 X1 X2 X3 X4 X5 X6 X7 X8 X9"
 )
 ROWS = set(COVERED.split())
 
@@ -40,6 +43,17 @@ def test_a_clean_recipe_where_a_fault_is_expected_is_not_called_caught() -> None
     result = run_fault(fault)
     assert (result.caught, result.placed) == (False, False)
     assert "verdict pass" in result.said
+
+
+def test_clean_recipes_differ_and_are_the_same_for_one_turn() -> None:
+    turns = [drawn(turn) for turn in range(20)]
+    assert turns == [drawn(turn) for turn in range(20)]
+    assert turns[0] == {}
+    assert len({str(changed) for changed in turns}) == 20
+    smallest = yaml.safe_load((ROOT / CONFIG).read_text("utf-8"))
+    assert all(smallest[name] == value for values in KNOBS for name, value in values[0].items())
+    for changed in turns:
+        Config(**(smallest | changed))
 
 
 def test_a_place_is_right_only_with_its_file_and_its_text(tmp_path: Path) -> None:

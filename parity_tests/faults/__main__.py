@@ -1,4 +1,4 @@
-"""`python -m parity_tests.faults [ID ...] [--clean N]`: run faults end to end and the clean recipe N times.
+"""`python -m parity_tests.faults [ID ...] [--clean N]`: run faults end to end, and N clean recipes on other machines.
 
 Exit code 0 only if every fault raised its finding first, at its place, and no clean run raised any.
 """
@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from rich.console import Console
 from rich.table import Table
 
-from parity_tests.faults.run import FAULTS, Fault, Result, clean_run, run_fault
+from parity_tests.faults.clean import run_clean
+from parity_tests.faults.run import FAULTS, Fault, Result, run_fault
 
 
 def main() -> int:
@@ -38,15 +39,11 @@ def main() -> int:
     console = Console()
     began = time.monotonic()
     results: list[Result] = []
-    false_alarms = 0
     with ThreadPoolExecutor(chosen.jobs) as workers:  # each run is a handful of processes of its own
         for folder, result in zip(faults, workers.map(run_fault, faults.values()), strict=True):
             results.append(result)
             console.print(f"{result.mark} {folder.name}: {result.said} ({result.seconds:.1f} s)", highlight=False)
-        for turn, (problem, seconds) in enumerate(workers.map(clean_run, range(clean))):
-            false_alarms += problem is not None
-            mark, said = ("ok  ", "no finding") if problem is None else ("FAIL", problem)
-            console.print(f"{mark} clean run {turn + 1}: {said} ({seconds:.1f} s)", highlight=False)
+        false_alarms = run_clean(range(clean), workers, console)
 
     table = Table("what", "count")
     table.add_row("faults caught / total", f"{sum(r.caught for r in results)} / {len(results)}")

@@ -301,28 +301,3 @@ def right_place(root: Path, place: str | None, expected: Expected) -> bool:
     path = next(p for p in (root / expected.file, root / "artifact" / expected.file) if p.is_file())
     lines = path.read_text("utf-8").splitlines()
     return expected.line is None or (0 < int(line) <= len(lines) and expected.line in lines[int(line) - 1])
-
-
-# What a user's machine may look like; none of it may reach a lane or change a byte.
-MACHINES: list[dict[str, str]] = [
-    {"PYTHONHASHSEED": "0", "LANG": "C", "NEURON_CC_FLAGS": "--optlevel=3"},
-    {"PYTHONHASHSEED": "1", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "2", "PYTHONDONTWRITEBYTECODE": "1"},
-    {"PYTHONHASHSEED": "12345", "LC_ALL": "POSIX", "NEURON_LOGICAL_NC_CONFIG": "1", "RANK": "3", "WORLD_SIZE": "8"},
-    {"PYTHONHASHSEED": "random", "TZ": "Asia/Tokyo", "NKI_PRECISE_FP": "0", "XLA_USE_BF16": "1"},
-    {"PYTHONHASHSEED": "4294967295", "PYTHONUTF8": "1", "TORCH_LOGS": "", "MKL_NUM_THREADS": "2"},
-]
-
-
-def clean_run(turn: int) -> tuple[str | None, float]:
-    """One run of the untouched recipe from a directory of its own; the problem, or None when it passed."""
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix=f"clean {turn} é-") as directory:
-        root = Path(directory)
-        fault = Fault(row="none", title="clean", expect=Expected(code="", file=""))
-        prepare(root, fault)
-        verdict = judged(root, fault, **MACHINES[turn % len(MACHINES)])
-    problem = None
-    if verdict["verdict"] != "pass" or verdict["findings"]:
-        codes = [f"{f['code']} {f['message'][:200]}" for f in verdict["findings"]]
-        problem = f"verdict {verdict['verdict']}: {codes} {verdict.get('reason', '')}"
-    return problem, time.monotonic() - began
