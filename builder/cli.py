@@ -194,8 +194,14 @@ def _settings(settings: Path | None, config: Path | None) -> Path:
         return settings
     if config is None:
         raise typer.BadParameter("give --config FILE, or --settings FILE, or --entry FILE with --launch STRING")
+    if not config.is_file():
+        raise refuse("BLD003", config.as_posix(), 0, "there is no such file", "name an existing YAML file of knobs")
     beside = [config.parent / "build.yaml", config.parent.parent / "build.yaml"]
-    return next((path for path in beside if path.is_file()), beside[-1])
+    found = next((path for path in beside if path.is_file()), None)
+    if found is None:
+        message = "no build settings belong to it: there is no build.yaml beside it, nor one directory up"
+        raise refuse("BLD002", config.as_posix(), 0, message, "write them, or name them by --settings FILE")
+    return found
 
 
 def first_difference(directory: Path, build: Build) -> str:

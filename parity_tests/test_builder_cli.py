@@ -191,6 +191,13 @@ def test_arguments_that_do_not_fit(
         == 2
     )
     assert "absent.yaml: BLD003 cannot be read" in capsys.readouterr().err
+    assert builder(monkeypatch, "produce", "--config", tmp_path / "absent.yaml", "-o", tmp_path / "a") == 2
+    assert "absent.yaml: BLD003 there is no such file" in capsys.readouterr().err
+    alone = tmp_path / "deep" / "alone.yaml"
+    alone.parent.mkdir()
+    alone.write_text("depth: 2\n", "utf-8")
+    assert builder(monkeypatch, "produce", "--config", alone, "-o", tmp_path / "a") == 2
+    assert "alone.yaml: BLD002 no build settings belong to it" in capsys.readouterr().err
 
 
 def test_written_files_follow_the_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
