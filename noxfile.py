@@ -23,6 +23,7 @@ nox.options.reuse_venv = "yes"
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ("3.11", "3.12", "3.13")
+WORLDS = (1, 2, 4, 8)  # numbers of ranks at which a program must make the same updates
 # What a session may know of its caller: where to keep caches and temporary files, whether a terminal is there, and
 # where a workflow wants its summary.
 KEPT = (
@@ -193,6 +194,21 @@ def speed(session: nox.Session) -> None:
     """Race recipe and artifact: the paired ratio of their step times with an interval, and what is slower if one is."""
     chosen = produce(session)
     trial(session, chosen, "speed", "--local-root", ".", "--local", chosen.local_launch())
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def world(session: nox.Session) -> None:
+    """Train at 1, 2, 4 and 8 ranks from the same rows: the same updates within rounding, or the first that is not."""
+    chosen = Chosen(session)
+    built = []
+    for ranks in WORLDS:
+        built.append(str(chosen.directory / "world" / str(ranks)))
+        python(
+            session, *chosen.build, "--set", f"world_size={ranks}", "--set", f"micro_batches={max(WORLDS) // ranks}",
+            "-o", built[-1],
+        )  # fmt: skip
+    out = str(chosen.directory / "world-trial")
+    python(session, "-m", "scorer", "world-trial", *built, "--contest", chosen.contest, "-o", out, *chosen.rest)
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -172,6 +172,8 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "window": 2,
         "census_update": None,
         "turns_from": None,
+        "deal_as": None,
+        "keep_values": False,
         "perturb": False,
         "stop_after_window": False,
     }

@@ -19,6 +19,7 @@ FAMILIES = {
     "ENV": "environment",
     "LCK": "lockstep",
     "SPD": "speed",
+    "WLD": "numbers of ranks",
     "OPT": "optimizers",
     "KRN": "kernel launches",
     "OPS": "operators",

@@ -24,7 +24,7 @@ from scorer.cli.errors import VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.reviewing import Contest, Files, checked_profile, read_submission
 from scorer.cli.runs import Bench
-from scorer.compare.trials import clock, environment, speed
+from scorer.compare.trials import clock, environment, speed, world
 from scorer.compare.trials.result import Trial
 from scorer.contest import Profile
 from scorer.files import write_atomic
@@ -170,6 +170,63 @@ def speed_trial(
             return race(lane, specs, course, second_goes_first=number % 2 == 1)
 
         return _finish(speed.run_trial(submission, profile, text, run), profile, bench, directory, out)
+
+
+@app.command("world-trial")
+@command
+def world_trial(
+    artifacts: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Directories that `builder produce` wrote, one for each number of ranks, same global batch."
+        ),
+    ],
+    out: Out = None,
+    contest: Contest = "embedded",
+    kit: commands.Kit = None,
+    kit_sha256: commands.KitHash = None,
+) -> int:
+    """Compare one program at several numbers of ranks: the same rows must give the same updates, but for rounding.
+
+    The files are the program's builds for each number of ranks, with as many micro-batches more as there are ranks
+    less. All are dealt the rows that the ranks of the largest one read. What rounding can do is derived from the
+    dtypes and the number of gradients that are added up, and is told beside what was found.
+
+    Example:
+
+        scorer world-trial build/small/world/1 build/small/world/2 build/small/world/4 -o build/small/world-trial
+    """
+    profile = checked_profile(contest)
+    given = []
+    for path in artifacts:
+        submission, text = _submission(path, "", profile, None)
+        given.append((parse(text, profile.launch), submission))
+    given.sort(key=lambda each: each[0].nproc_per_node)
+    counts = [plan.nproc_per_node for plan, _ in given]
+    most = counts[-1]
+    if len({*counts}) < 2 or len({*counts}) < len(counts) or any(most % count for count in counts):
+        raise InputError(
+            f"expected builds for two or more numbers of ranks, each a divisor of the largest; "
+            f"found {', '.join(map(str, counts))}"
+        )
+    plans = {submission.sha256: plan for plan, submission in given}
+    with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
+
+        def run(name: str, submission: Artifact, deal_as: int, perturbed: bool) -> tuple[Receipt, Path]:
+            spec = replace(
+                runs.artifact_lane(bench, submission, plans[submission.sha256], "warm"),
+                imposed={"OMP_NUM_THREADS": "1"},  # as torchrun has it for several ranks: a product is cut as often
+                perturb=perturbed,
+                stop_after_window=True,
+                deal_as=deal_as,
+                keep_values=True,
+            )
+            number = len(list(bench.keep.glob("*")))
+            return _run(bench, number, name, spec, directory), bench.keep / f"{number:02d}"
+
+        pairs = [(plan.nproc_per_node, submission) for plan, submission in given]
+        trial = world.run_trial(pairs, profile, given[-1][0].text, run)
+        return _finish(trial, profile, bench, directory, out)
 
 
 def _submission(path: Path, launch: str, profile: Profile, file: list[Path] | None) -> tuple[Artifact, str]:

@@ -17,7 +17,7 @@ from scorer.room.receipts import Lane
 Verdict = Literal["pass", "fail", "inconclusive"]
 
 # Causes before symptoms: what the program was told, what it left and did, how it reads, what ran, what came out.
-FAMILIES = ("KNB", "ENV", "CKP", "RUN", "REV", "PUR", "OPT", "KRN", "OPS", "LCK", "SPD", "SCR", "CTL")
+FAMILIES = ("KNB", "ENV", "CKP", "RUN", "REV", "PUR", "OPT", "KRN", "OPS", "LCK", "WLD", "SPD", "SCR", "CTL")
 DID_NOT_RUN = (FAILED, TIMED_OUT, MISSING_MODULE, OVER_LIMIT)
 """Codes of an artifact that did not run: nothing else about it matters more."""
 

@@ -10,6 +10,8 @@ def every_code() -> dict[str, Code]:
     import scorer.compare
     import scorer.compare.trials.clock
     import scorer.compare.trials.environment
+    import scorer.compare.trials.speed
+    import scorer.compare.trials.world
     import scorer.review
     import scorer.room.lane
     import scorer.trusted.judge  # noqa: F401

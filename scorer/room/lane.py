@@ -25,7 +25,7 @@ from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
-from scorer.room import bounds, checkpoint, log, records, timing
+from scorer.room import bounds, checkpoint, log, records, timing, values
 from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
@@ -171,6 +171,8 @@ class LaneSpec:
     caches: str = "cold"  # or "warm": compile caches that outlive the room
     observe: bool = True
     without: tuple[str, ...] = ()  # protections of the room that are not asked for
+    deal_as: int | None = None  # batches are those that so many ranks would read; None: as the kit deals them
+    keep_values: bool = False  # keep the parameters' values after each update of the window beside the log
     turns: Turns | None = None  # who says when an update may be made; None: nobody
 
 
@@ -222,6 +224,8 @@ class _Run:
         lines = self._read_log()
         outcome, problem, site = self._judge_end(exit_code, process, journals, lines)
         kept, not_kept = self._keep(outcome)
+        if self.spec.keep_values:
+            values.collect(self.records, self.keep)
         if not_kept is not None:
             outcome, problem, site = Outcome.FAILED, problem or not_kept, site
         left_files = self.room.leftover_files(allowed=[self.profile.files.output_directory])
@@ -306,6 +310,8 @@ class _Run:
             census_update=lockstep.census_update if is_compared else None,
             perturb=self.spec.perturb,
             stop_after_window=self.spec.stop_after_window,
+            deal_as=self.spec.deal_as,
+            keep_values=self.spec.keep_values,
             turns_from=self.spec.turns.first if self.spec.turns else None,
         ).write(self._settings_file())
         return subject

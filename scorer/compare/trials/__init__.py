@@ -1,5 +1,5 @@
-"""Trials: one artifact run several times, each time under other circumstances, or beside its recipe, and what that
-showed.
+"""Trials: one artifact run several times, each time under other circumstances, beside its recipe, or at other
+numbers of ranks, and what that showed.
 
     result.py        what a trial says: a table, findings, a verdict
     differing.py     the first thing in which two runs of one artifact differ
@@ -7,6 +7,7 @@ showed.
     environment.py   the environment trial: those variables set, and taken away
     clock.py         the clock trial: the contest's whole budget on scripted clocks
     schedule.py      whether start-up time is counted as progress
+    world.py         the world trial: the same updates at several numbers of ranks
     speed.py         the speed trial: recipe and artifact raced
     interval.py      how much slower, and how sure that is
     growth.py        where the time went that an update takes longer

@@ -54,7 +54,7 @@ class Trial(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     schema_version: int = SCHEMA_VERSION
-    trial: Literal["environment", "clock", "speed"]
+    trial: Literal["environment", "clock", "speed", "world"]
     contest: str
     contest_version: int
     artifact_sha256: str

@@ -11,6 +11,8 @@ scorer's, because it runs in the program's process, and torch only after the pro
     places.py     which files it may read and write
     session.py    what is known so far: updates, losses, hashes, launches
     firsts.py     what was used for the first time
+    dealt.py      batches as another number of ranks would read them
+    values.py     keeps the parameters' values
     turns.py      waits between updates, so that two programs can take turns
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import dealt
 from .session import Session
 
 
@@ -15,10 +16,11 @@ def install(module: Any, session: Session) -> None:
     names = session.settings
     make_dataloader = getattr(module, names.dataloader, None)
     if make_dataloader is not None:
+        deal = make_dataloader if names.deal_as is None else dealt.loader(make_dataloader, names.deal_as)
 
         @functools.wraps(make_dataloader)
         def observed_loader(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            for batch in make_dataloader(*args, **kwargs):
+            for batch in deal(*args, **kwargs):
                 session.batch(batch)
                 yield batch
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import knobs
+from . import knobs, values
 from .census import Census
 from .firsts import FirstUses
 from .hashing import dtype_name, signature, specialization, tensor_hash
@@ -293,6 +293,8 @@ class Session:
             record["gradient_hashes"] = self._gradients
             named = self._named or {}
             record["parameter_hashes"] = {name: tensor_hash(self.torch, value) for name, value in named.items()}
+            if self.settings.keep_values:
+                values.keep(self.torch, Path(self.settings.records), str(self._update), named)
             if self._optimizers is not None:
                 record["groups"], self._optimizers.values = self._optimizers.values, {}
         now = real_monotonic()
@@ -382,6 +384,8 @@ class Session:
             ],
             knobs=knobs.held(self.program),
         )
+        if self.settings.keep_values:
+            values.keep(self.torch, Path(self.settings.records), "start", self._named)
         if self.settings.perturb:
             self._perturb(self._named)
 

@@ -34,6 +34,8 @@ class Settings:
     census_update: int | None
     perturb: bool  # scale one parameter before the first optimizer step: the sensitivity control
     stop_after_window: bool
+    deal_as: int | None  # batches are those that so many ranks would read (dealt.py); None: as the kit deals them
+    keep_values: bool  # whether the parameters' values are kept after each update of the window (values.py)
     turns_from: int | None  # the first update that waits for its turn (turns.py); None: no turns are taken
 
     def write(self, path: Path) -> None:
