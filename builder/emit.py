@@ -143,7 +143,7 @@ class _Printer:
                 continue
             place = self.place(found)
             group = groups[0] if self.shaker.is_standard(module_of(found)) else groups[1]
-            if isinstance(found.statement, ast.ImportFrom):
+            if isinstance(found.statement, ast.ImportFrom) and outside is not None:
                 module = module_of(found)
                 if module not in members:
                     members[module] = []
@@ -152,7 +152,10 @@ class _Printer:
                 if member not in members[module]:
                     members[module].append(member)
             else:
-                line = "import " + self.member(found, outside) + (self.comment_behind(found) if outside is None else "")
+                of = f"from {module_of(found)} " if isinstance(found.statement, ast.ImportFrom) else ""
+                line = f"{of}import {self.member(found, outside)}"
+                if outside is None:
+                    line += self.comment_behind(found)
                 if line not in done:
                     done.add(line)
                     group.append((line, place))
@@ -161,7 +164,7 @@ class _Printer:
             if group:
                 self.out.add("")
             for line, place in group:
-                for text in [line] if line.startswith("import ") else _from_import(line, members[line]):
+                for text in _from_import(line, members[line]) if line in members else [line]:
                     self.out.add(text, place)
         self.typing_imports()
 
@@ -196,11 +199,13 @@ class _Printer:
         return name
 
     def comment_behind(self, found: Import) -> str:
-        """The comment on the line of an import that is there for its effect: it says which."""
+        """The comment on the line of an import that is there for its effect: it says so, and which where it is known."""
         source = self.shaker.home(found).source
         end = source.end(found.statement)
         comment = source.text[end : source.line_end(end)].strip()
-        return f"  {comment}" if comment.startswith("#") else ""
+        if "noqa" in comment:
+            return f"  {comment}"
+        return f"  # noqa: F401  ({comment.lstrip('# ') or 'imported for its effect'})"
 
     def place(self, found: Import) -> Place:
         module = self.shaker.home(found)

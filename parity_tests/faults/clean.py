@@ -45,7 +45,7 @@ KNOBS: list[list[dict[str, Any]]] = [
     [{"micro_batches": 1}, {"micro_batches": 2}],
     [{"world_size": 1}, {"world_size": 1}, {"world_size": 2}],
     [{"weight_decay": 0.0}, {"weight_decay": 0.1}],
-    [{"logit_softcap": 15.0}, {"logit_softcap": 30.0}],
+    [{"logit_softcap": 15.0}, {"logit_softcap": 10.0}],
     [{"matrix_momentum": 0.95}, {"matrix_momentum": 0.9}],
     [{"warmup_fraction": 0.05}, {"warmup_fraction": 0.0}],
     [{"num_steps": 6}, {"num_steps": 8}],
