@@ -199,7 +199,7 @@ class _Printer:
         return name
 
     def comment_behind(self, found: Import) -> str:
-        """The comment on the line of an import that is there for its effect: it says so, and which where it is known."""
+        """The comment on the line of an import that is there for its effect: it says so, and for which, if known."""
         source = self.shaker.home(found).source
         end = source.end(found.statement)
         comment = source.text[end : source.line_end(end)].strip()
