@@ -495,6 +495,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "speed_trial.together": (False, raced),
     "speed_trial.updates": (9, raced),
     "speed_trial.rounds": ([2, 3], raced),
+    "speed_trial.seconds": (1.0, raced),
     "lockstep.virtual_seconds_per_update": (0.25, virtual),
     "kit.cache_variable": ("KIT_DATA", prepared),
     "kit.functions.dataloader": ("batches", prepared),

@@ -217,8 +217,19 @@ def test_an_operator_that_differs_is_named_first() -> None:
 def test_too_noisy_a_machine_is_inconclusive_and_says_what_would_decide() -> None:
     trial = Machine(processes=0.08, ratio=1.02).trial()
     assert (trial.verdict, trial.findings) == ("inconclusive", [])
-    assert "rounds would decide (speed_trial.rounds)" in trial.reason
+    assert "rounds would decide (speed_trial.rounds and seconds)" in trial.reason
     assert len(trial.rows) == PROFILE.speed_trial.rounds[1]
+
+
+def test_no_round_is_begun_that_would_end_too_late() -> None:
+    took = receipts_factory.receipt(Lane.ARTIFACT).time
+    assert took is not None
+    noisy = Machine(processes=0.08, ratio=1.02, profile=_with(seconds=3.5 * took.total))
+    trial = noisy.trial()
+    assert (trial.verdict, len(trial.rows)) == ("inconclusive", 3)
+    assert "3 rounds" in trial.reason
+    # What is known by then counts.
+    assert shown(replace(noisy, processes=0.0, noise=0.0, ratio=1.1).trial()) == ["SPD001"]
 
 
 def test_a_program_that_ends_too_early_is_inconclusive_and_told() -> None:

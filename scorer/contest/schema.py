@@ -366,6 +366,7 @@ class SpeedTrial(Section):
     updates: Annotated[int, Field(ge=8)]  # timed ones of each program in a round
     rounds: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=2, max_length=2), AfterValidator(_ascending)]
     # fewest and most; one round is one run of each
+    seconds: Seconds  # no round is begun that would probably end later than this
 
 
 class RoomLimits(Section):

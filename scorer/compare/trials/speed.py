@@ -77,6 +77,7 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
     shown: _Shown | None = None
     findings: list[Finding] = []
     question = ""
+    spent = longest = 0.0
     for number in range(most):
         raced = run(number, course(profile))
         case = Case(artifact, {Lane.LOCAL: raced.receipts[0], Lane.ARTIFACT: raced.receipts[1]}, profile)
@@ -85,9 +86,12 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
             break
         cases.append(case)
         rows.append(_row(number, raced, logs))
-        if number + 1 in at:
-            shown = _shown(logs, profile, len(at))
-            if shown.decision != "undecided":
+        took = _seconds(raced, trial.together)
+        spent, longest = spent + took, max(longest, took)
+        out_of_time = number > 0 and spent + longest > trial.seconds
+        if number + 1 in at or out_of_time:
+            shown = _shown(logs, profile, len(at) + 1)  # one look more, where the time is over
+            if out_of_time or shown.decision != "undecided":
                 break
     passed = ""
     if shown is not None and question == "":
@@ -95,7 +99,8 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
         if shown.decision == "undecided":
             question = (
                 f"not decided: {told}, neither excludes a slowdown by {100 * trial.limit:g} % nor shows one; about "
-                f"{shown.interval.rounds_to_decide(trial.limit)} rounds would decide (speed_trial.rounds)"
+                f"{shown.interval.rounds_to_decide(trial.limit)} rounds would decide (speed_trial.rounds "
+                f"and seconds)"
             )
         findings = [*_judge(shown, cases, told)]
         passed = f"the artifact's update takes {told}: a slowdown by {100 * trial.limit:g} % is excluded"
@@ -131,6 +136,11 @@ def _picture(logs: Mapping[Measure, list[float]], shown: _Shown | None, profile:
     limit = Limit(name="a slowdown that counts", value=100 * profile.speed_trial.limit)
     title = f"How much more {_named(measure)} an update of the artifact takes"
     return Picture(title=title, unit="%", form="+.2f", bars=bars, limits=[limit]) if bars else None
+
+
+def _seconds(raced: Race, together: bool) -> float:
+    totals = [receipt.time.total if receipt.time else 0.0 for receipt in raced.receipts]
+    return max(totals) if together else sum(totals)
 
 
 def _unusable(number: int, raced: Race, profile: Profile) -> str:
