@@ -3,7 +3,7 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock, own_count, first_uses, pace, checkpoint; `table` lays the lanes side by side, `verdict` weighs and orders what
+clock, own_count, first_uses, pace, checkpoint, printed; `table` lays the lanes side by side, `verdict` weighs and orders what
 was found. Everything known comes from receipts; nothing is run here.
 """
 
@@ -25,6 +25,7 @@ from scorer.compare import (
     operators,
     optimizers,
     pace,
+    printed,
     ranking,
     table,
     verdict,
@@ -53,6 +54,7 @@ def compare(
         *kernels.compare(case),
         *operators.compare(case),
         *lockstep.compare(case),
+        *printed.compare(case),
         *offsets.check(case, parts),
         *ranking.compare(case),
         *clock.compare(case),

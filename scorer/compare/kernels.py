@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scorer.compare.calls import parting
 from scorer.compare.case import Case, paired, stated_place
 from scorer.compare.operators import instead
 from scorer.findings import Finding, Place, Severity, define, finding
@@ -139,6 +140,8 @@ def _between(case: Case, local: Receipt, artifact: Receipt) -> Iterator[tuple[st
                     continue
                 told.add(kernel)
                 others = instead(case, artifact, here, there) if (b.count if b else 0) < (a.count if a else 0) else []
+                parted = parting(case, local, artifact, left.update, values=False)
+                place = parted.place if parted else None
                 ran = f"; instead the artifact runs {'; '.join(others[:SHOWN])}" if others else ""
                 yield (
                     kernel,
@@ -146,7 +149,7 @@ def _between(case: Case, local: Receipt, artifact: Receipt) -> Iterator[tuple[st
                         KRN003,
                         f"{kernel} ran {_described(a)} in the local run and {_described(b)} in the artifact's, update "
                         f"{left.update}, rank {there.rank}{ran}",
-                        place=_kernel_place(case, kernel, local, a, artifact, b),
+                        place=place or _kernel_place(case, kernel, local, a, artifact, b),
                         lane=artifact.lane.value,
                         rank=there.rank,
                         update=left.update,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from scorer.compare import calls
 from scorer.compare.case import Case, paired
 from scorer.findings import Finding, define, finding
 from scorer.room.receipts import Rank, Receipt, Update
@@ -246,14 +247,20 @@ def _finding(case: Case, first: Difference, local: Receipt, artifact: Receipt) -
         "parameter_hashes": case.source.call("step"),
     }[first.stage]
     values = f": {_value(first, first.left)} in the local run, {_value(first, first.right)} in the artifact's"
+    where, cause = case.at(line), ""
+    if first.stage != "batch_hashes":  # whose cause is how the loader is made
+        parted = calls.parting(case, local, artifact, first.update, values=True)
+        if parted is not None and parted.place is not None:
+            where = {"place": parted.place, "artifact_line": parted.line}
+            cause = f"; the first call in which they part: {parted}, update {parted.update}"
     return finding(
         STAGES[first.stage],
-        f"first difference: {first}{values}",
+        f"first difference: {first}{values}{cause}",
         lane=artifact.lane.value,
         rank=first.rank,
         update=first.update,
         evidence={"item": first.item, "local": first.left, "artifact": first.right, "more": first.others},
-        **case.at(line),
+        **where,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from scorer.compare.calls import parting
 from scorer.compare.case import Case, paired
 from scorer.findings import Finding, Place, define, finding
 from scorer.room.receipts import OperatorCall, Rank, Receipt
@@ -50,7 +51,7 @@ def compare(case: Case) -> list[Finding]:
             # What the artifact newly does, at a line of its own, says most; then what it no longer does. What comes
             # first in the update comes before what follows from it.
             changes.sort(key=lambda c: (c.place is None, c.local > 0, c.first, c.operator, c.signature))
-            told = changes[0]
+            told = _at_first(case, local, artifact, here.census_update, changes)
             more = f" (and {len(changes) - 1} other rows)" if len(changes) > 1 else ""
             return [
                 finding(
@@ -65,6 +66,16 @@ def compare(case: Case) -> list[Finding]:
                 )
             ]
     return []
+
+
+def _at_first(case: Case, local: Receipt, artifact: Receipt, update: int, changes: list[Change]) -> Change:
+    """The change that the first call tells in which the runs part, where they are followed; else the first of all."""
+    parted = parting(case, local, artifact, update, values=False)
+    if parted is not None and parted.place is not None:
+        for change in changes:
+            if (change.operator, change.signature) == (parted.operator, parted.signature):
+                return replace(change, place=parted.place, line=parted.line)
+    return changes[0]
 
 
 def differences(case: Case, local: Receipt, artifact: Receipt, here: Rank, there: Rank) -> Iterator[Change]:

@@ -126,8 +126,24 @@ class OperatorCall(Record):
     operator: str  # "aten::mm"
     signature: str  # "bfloat16[64,64] bfloat16[64,64]"
     count: int
-    site: Site | None  # innermost frame of the observed program, first call; None in backward
+    site: Site | None  # innermost frame of the observed program, first call; in backward that of the forward's call
     first: int = 0  # place in the order of first calls, from 0
+
+
+class CallKind(Record):
+    """An operator, or an instruction of a kernel ("nki.isa::activation"), as one line of the program calls it."""
+
+    operator: str
+    signature: str
+    site: Site | None
+
+
+class Calls(Record):
+    """Every call of one update in its order; of the first update, what came before it too."""
+
+    update: int
+    kinds: list[CallKind]
+    calls: list[str]  # "12 9f86d081": number of the kind, hash of what was computed (left out where nothing was)
 
 
 class FirstUse(Record):
@@ -228,6 +244,7 @@ class Rank(Record):
     optimizers: list[Optimizer] = Field(default_factory=list)
     census_update: int | None  # the update that `census` counts
     census: list[OperatorCall]
+    calls: list[Calls] = Field(default_factory=list)  # of the first updates, up to the one that `census` counts
     times: list[LineTime] = Field(default_factory=list)  # a speed trial's: medians of the counted updates
     events: list[Event]
     observer_seconds: float  # time spent inside the observer

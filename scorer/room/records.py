@@ -12,6 +12,7 @@ from typing import Any
 
 from scorer.room.receipts import (
     Aside,
+    Calls,
     Event,
     FirstUse,
     KernelLaunch,
@@ -118,6 +119,9 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         optimizers=[Optimizer.model_validate(row) for line in of_kind.get("optimizers", []) for row in line["plan"]],
         census_update=census["update"],
         census=[OperatorCall.model_validate(row) for row in census["rows"]],
+        calls=[
+            Calls(update=line["update"], kinds=line["kinds"], calls=line["calls"]) for line in of_kind.get("calls", [])
+        ],
         times=_median_times([line["times"] for line in counted]),
         events=[_event(line["event"], rename) for line in of_kind.get("event", [])],
         observer_seconds=end.get("observer_seconds", 0.0),

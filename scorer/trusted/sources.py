@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -142,6 +143,19 @@ class Source:
             if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store)
         ]
         return min(lines)[1] if lines else None
+
+    def text(self, word: str) -> int | None:
+        """Line of the first string, other than a docstring, that holds a word."""
+        found = re.compile(rf"(?<![\w/]){re.escape(word)}(?![\w/])")
+        documentation = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)}
+        return self._first(
+            lambda node: (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in documentation
+                and found.search(node.value) is not None
+            )
+        )
 
     def _first(self, wanted: Callable[[ast.AST], bool]) -> int | None:
         return min((node.lineno for node in self._nodes() if wanted(node)), default=None)

@@ -16,6 +16,7 @@ scorer's, because it runs in the program's process, and torch only after the pro
     turns.py      waits between updates, so that two programs can take turns
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter
+    calls.py      every call of the first updates, with its line and a hash of its value
     torch_hooks.py, graphs.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py
                   one kind of facts each
 """

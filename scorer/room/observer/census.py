@@ -1,6 +1,4 @@
-"""The operator census: every operator of one update, with dtypes, shapes and the line that called it first; and, where
-that is asked for, where the update's time went, line by line.
-"""
+"""A timed census: the operators of one update, and where its time went, line by line. `calls.py` is the other census."""
 
 from __future__ import annotations
 
@@ -15,30 +13,26 @@ from .program import Program
 class Census:
     """Counts what a torch dispatch mode sees between `begin` and `end`."""
 
-    def __init__(self, torch: Any, program: Program, session: Any, clock: Callable[[], float] | None) -> None:
+    def __init__(self, torch: Any, program: Program, session: Any, clock: Callable[[], float]) -> None:
         from torch.utils._python_dispatch import TorchDispatchMode
 
         rows: dict[tuple[str, str], list[Any]] = {}
-        times = None if clock is None else Times(clock)
+        times = Times(clock)
 
         class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 kwargs = kwargs or {}
                 if session.busy:
                     return func(*args, **kwargs)
-                called = 0.0 if clock is None else clock()
+                called = clock()
                 name = func._schema.name
                 key = (name, signature([*args, *kwargs.values()]))
                 row = rows.get(key)
-                place = None
-                if not session.in_backward and (row is None or times is not None):
-                    place = program.site(sys._getframe(1))
+                place = None if session.in_backward else program.site(sys._getframe(1))
                 if row is None:
                     rows[key] = [1, place]
                 else:
                     row[0] += 1
-                if times is None:
-                    return func(*args, **kwargs)
                 with times.of(name, place, called):
                     return func(*args, **kwargs)
 
@@ -59,7 +53,7 @@ class Census:
                 {"operator": operator, "signature": words, "count": count, "site": place, "first": first}
                 for (operator, words), (first, count, place) in sorted(rows.items())
             ],
-            "times": [] if self._times is None else self._times.rows(),
+            "times": self._times.rows(),
         }
 
 

@@ -17,6 +17,9 @@ def install(module: Any, session: Session) -> None:
         )
         return
     call = kind.__call__
+    # The SDK compiles a kernel's source; on the stand-in its instructions are functions that run.
+    isa = module.isa if getattr(module, "STAND_IN", False) else None
+    codes = {} if isa is None else {f.__code__: n for n in isa.__all__ if hasattr(f := getattr(isa, n), "__code__")}
     depth = 0
 
     @functools.wraps(call)
@@ -24,7 +27,8 @@ def install(module: Any, session: Session) -> None:
         nonlocal depth
         depth += 1  # a kernel called inside a running kernel is inlined: no launch of its own
         try:
-            result = call(self, *args, **kwargs)
+            with session.inside_kernel(codes if depth == 1 else {}):
+                result = call(self, *args, **kwargs)
         finally:
             depth -= 1
         if depth == 0:  # one that raised has not run: what a program does instead must not pass for a launch

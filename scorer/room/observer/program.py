@@ -41,12 +41,16 @@ class Program:
 
     def site(self, frame: FrameType | None) -> dict[str, Any] | None:
         """The innermost line of the program at or above `frame`."""
-        while frame is not None:
-            name = self.relative(frame.f_code.co_filename)
-            if name is not None:
-                return {"file": name, "line": frame.f_lineno}
+        own = self.frame(frame)
+        if own is None:
+            return None
+        return {"file": self.relative(own.f_code.co_filename), "line": own.f_lineno}
+
+    def frame(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost frame of the program at or above `frame`."""
+        while frame is not None and self.relative(frame.f_code.co_filename) is None:
             frame = frame.f_back
-        return None
+        return frame
 
     def blame(self, frame: FrameType | None) -> dict[str, Any] | None:
         """The innermost line of the program, unless something in between acted on its own account.

@@ -16,9 +16,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol
 
 from . import knobs, values
+from .calls import Followed
 from .census import Census
 from .firsts import FirstUses
 from .hashing import dtype_name, signature, specialization, tensor_hash
@@ -63,6 +65,7 @@ class Session:
         self.program = program
         self.torch: Any = None
         self.in_backward = self.in_step = False
+        self.backward_frame: FrameType | None = None  # the program's, that called the backward which runs
         self.busy = False  # our own tensor operations are running: the census does not count them
         self.updates_stepped = 0
         self.clock: Passing | None = None  # a scripted one
@@ -79,7 +82,8 @@ class Session:
         self._named: dict[str, Any] | None = None  # the model's parameters, known from the first optimizer step on
         self._names: dict[int, str] = {}
         self._optimizers: Optimizers | None = None
-        self._census: Census | None = None
+        self._census: Census | None = None  # a timed one
+        self._followed: Followed | None = None
         self._turns = turns
         self._closed_at = real_monotonic()
         self._last_seconds = 0.0  # of the update closed last
@@ -103,6 +107,8 @@ class Session:
     def end(self) -> None:
         """Close the last update and note how the process ended."""
         self.close_update()
+        if self._followed is not None:  # the run ends before the update that is counted: what came after its last one
+            self.journal.write("calls", update=self._update, **self._followed.take()[1])
         self._note_optimizers()
         error: BaseException | None = getattr(sys, "last_value", None)  # set by the interpreter for an uncaught error
         if error is not None:
@@ -130,7 +136,7 @@ class Session:
         tensors = [item for item in batch if hasattr(item, "detach")]
         self._firsts.note("batch", "batch", signature(tensors), self._update)
         if self._in_window:
-            with self._working():
+            with self.working():
                 hashes = "+".join(tensor_hash(self.torch, tensor) for tensor in tensors)
                 (self._batches_after_step if self._has_stepped else self._batches).append(hashes)
 
@@ -143,7 +149,7 @@ class Session:
             self.close_update()
             self._launches, self._batches = launches, batches
         self._has_backward = True
-        with self._working():
+        with self.working():
             roots = tensors if isinstance(tensors, list | tuple) else [tensors]
             # Kept as tensors until the update's end: reading one now would wait for the device.
             self._losses += [root.detach() for root in roots if root.numel() == 1]
@@ -153,7 +159,7 @@ class Session:
         if self.busy:
             return
         self.in_step = True
-        with self._working():
+        with self.working():
             if self._named is None:
                 self._find_model(optimizer)
             if self._in_window:
@@ -166,7 +172,7 @@ class Session:
         """An optimizer has stepped: what came before belongs to this update, whatever closes it."""
         self.in_step = False
         if self._optimizers is not None and self._in_window:
-            with self._working():
+            with self.working():
                 self._optimizers.after(optimizer)
         self._gather()
         if not self._has_stepped:
@@ -232,7 +238,7 @@ class Session:
         """End the current update, if an optimizer has stepped in it."""
         if not self._has_stepped:
             return
-        with self._working():
+        with self.working():
             self._close()
         word = self._take_turn()
         self._begin_census_if_due(word)
@@ -304,14 +310,44 @@ class Session:
             self._note_optimizers()
         if counted is not None:
             self.journal.write("census", update=self._update, **counted)
+        if self._followed is not None:
+            rows, calls = self._followed.take()
+            self.journal.write("calls", update=self._update, **calls)
+            if self._update == self.settings.census_update:
+                self.journal.write("census", update=self._update, rows=rows, times=[])
+                self._followed.end()
+                self._followed = None
         self._closed_at = now
         self._update += 1
         self._has_stepped = self._has_backward = False
         self._losses, self._launches, self._batches, self._gradients = [], {}, [], {}
 
+    def follow(self) -> None:
+        """Follow the program's calls from now on, up to the end of the update that is counted."""
+        if self._followed is None and self.settings.census_update is not None and self.torch is not None:
+            self._followed = Followed(self.torch, self.program, self)
+            self._followed.begin()
+
+    def compiling(self) -> None:
+        """The program asks for compiled code, which it would not get while operators are followed: count one update."""
+        if self._followed is not None and self._update != self.settings.census_update:
+            self._followed.end()
+            self._followed = None
+
+    @contextmanager
+    def inside_kernel(self, instructions: dict[Any, str]) -> Iterator[None]:
+        """A kernel runs; `instructions` are the functions of which it is made, by their code."""
+        if self._followed is None or not instructions or self.busy:
+            yield
+            return
+        with self._followed.instructions(instructions):
+            yield
+
     def _begin_census_if_due(self, word: bytes | None) -> None:
         clock = None if word is None else CLOCKS.get(word)
-        if (clock is not None or self._update == self.settings.census_update) and self.torch is not None:
+        if self._update == self.settings.census_update:
+            self.follow()
+        if clock is not None and self.torch is not None:
             self._census = Census(self.torch, self.program, self, clock)
             self._census.begin()
 
@@ -417,7 +453,7 @@ class Session:
     # -- the surroundings ----------------------------------------------------------------------------------------
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
+    def working(self) -> Iterator[None]:
         """Our own work: not counted by the census, but counted as the observer's time."""
         if self.busy:
             yield

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import io
+import sys
 from typing import Any
 
 from .session import Session
 
 
 def install(torch: Any, session: Session) -> None:
-    """Hook autograd, the optimizers and torch.save. `torch` is the module, just imported by the program."""
+    """Hook autograd, the optimizers, torch.compile and torch.save. `torch` is the module that was just imported."""
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
     session.torch = torch
@@ -22,13 +23,22 @@ def install(torch: Any, session: Session) -> None:
         if session.in_backward:
             return backward(tensors, *args, **kwargs)
         session.loss(tensors)
-        session.in_backward = True
+        session.in_backward, session.backward_frame = True, session.program.frame(sys._getframe(1))
         try:
             return backward(tensors, *args, **kwargs)
         finally:
-            session.in_backward = False
+            session.in_backward, session.backward_frame = False, None
 
     torch.autograd.backward = observed_backward
+
+    compile_ = torch.compile
+
+    @functools.wraps(compile_)
+    def observed_compile(*args: Any, **kwargs: Any) -> Any:
+        session.compiling()
+        return compile_(*args, **kwargs)
+
+    torch.compile = observed_compile
 
     save = torch.save
 
@@ -48,5 +58,6 @@ def install(torch: Any, session: Session) -> None:
     def after_step(optimizer: Any, _args: Any, _kwargs: Any) -> None:
         session.stepped(optimizer)
 
+    session.follow()
     register_optimizer_step_pre_hook(before_step)
     register_optimizer_step_post_hook(after_step)
