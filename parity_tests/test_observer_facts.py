@@ -68,7 +68,25 @@ def test_the_census_counts_the_operators_of_its_update(clean: Alone) -> None:
     assert forward["count"] == 2
     assert forward["site"] == {"file": "train.py", "line": line_of(program(), "return self.down(")}
     backward = [row for row in census["rows"] if row["operator"] == "aten::threshold_backward"]
-    assert [row["site"] for row in backward] == [None]
+    assert [row["site"]["line"] for row in backward] == [line_of(program(), "torch.relu(")]  # the forward's line
+
+
+def test_every_call_is_followed_with_its_line_and_its_value(clean: Alone, tmp_path: Path) -> None:
+    assert [line["update"] for line in clean.by_kind["calls"]] == [0, 1, 2, 3]
+    again = run_alone(tmp_path / "again", program(), census_update=3)
+    assert again.by_kind["calls"][-1]["calls"] == clean.by_kind["calls"][-1]["calls"]
+    other = run_alone(tmp_path / "other", program().replace("torch.relu(", "1.5 * torch.relu("), census_update=3)
+    here, there = (_calls(run, 0) for run in (clean, other))
+    first = next(index for index, (left, right) in enumerate(zip(here, there, strict=False)) if left != right)
+    assert there[first][0] == "aten::mul"
+    assert "aten::mul" not in {operator for operator, _, _ in here}
+
+
+def _calls(run: Alone, update: int) -> list[tuple[str, str, str]]:
+    line = run.by_kind["calls"][update]
+    words = (text.partition(" ") for text in line["calls"])
+    kinds = [(kind["operator"], kind["signature"]) for kind in line["kinds"]]
+    return [(*kinds[int(number)], value) for number, _, value in words]
 
 
 def test_conduct_is_told_with_its_line(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ An edit keeps the number of lines, so that the lines of a mutant are those of th
 from __future__ import annotations
 
 import ast
+import collections
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -118,6 +119,17 @@ class Tree:
         while current is not None and not isinstance(current, kinds):
             current = self.parent(current)
         return current
+
+    def binds_alone(self, statement: ast.stmt) -> bool:
+        """Whether a name that is read around is bound by this statement only: without it there is but an error."""
+        scope = self.around(statement, ast.FunctionDef) or self.root
+        names = [node for node in ast.walk(scope) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        bound = collections.Counter(node.id for node in names if isinstance(node.ctx, ast.Store))
+        own = {
+            node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        return any(name in read and bound[name] == 1 for name in own)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """First and last line of the statement that a node belongs to; of one with a body, of its header."""
@@ -244,7 +256,8 @@ def statement_deleted(tree: Tree, node: ast.AST) -> Iterator[Edit | None]:
     if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Continue | ast.Break):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             return
-        yield tree.edit(node, *tree.range(node), "pass")
+        if not tree.binds_alone(node):
+            yield tree.edit(node, *tree.range(node), "pass")
 
 
 def statements_swapped(tree: Tree, node: ast.AST) -> Iterator[Edit | None]:
@@ -256,7 +269,13 @@ def statements_swapped(tree: Tree, node: ast.AST) -> Iterator[Edit | None]:
         for left, right in itertools.pairwise(block):
             simple = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
             docstring = isinstance(left, ast.Expr) and isinstance(left.value, ast.Constant)
-            if isinstance(left, simple) and isinstance(right, simple) and not docstring:
+            if not isinstance(left, simple) or not isinstance(right, simple) or docstring:
+                continue
+            read = {name.id for name in ast.walk(right) if isinstance(name, ast.Name)}
+            bound = {
+                name.id for name in ast.walk(left) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            }
+            if not (read & bound and tree.binds_alone(left)):
                 yield _exchanged(tree, left, right)
 
 

@@ -91,7 +91,9 @@ def _may_change(tree: Tree, node: ast.AST) -> bool:
     current: ast.AST | None = node
     while current is not None:
         parent = tree.parent(current)
-        if isinstance(current, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom):
+        if isinstance(
+            current, ast.Raise | ast.Assert | ast.JoinedStr | ast.ExceptHandler | ast.Import | ast.ImportFrom
+        ):
             return False
         if isinstance(current, ast.If) and all(isinstance(one, ast.Raise) for one in current.body):
             return False

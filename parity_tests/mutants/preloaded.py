@@ -1,6 +1,4 @@
 """Imported once by the process that trials are forked from: what every one of them would import again."""
 
 import torch
-import torch._dynamo
-
-torch.set_num_threads(1)
+import torch._dynamo  # noqa: F401  (an optimizer imports it)

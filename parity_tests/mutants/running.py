@@ -21,10 +21,13 @@ from scorer.artifact import Artifact
 from scorer.compare import compare
 from scorer.contest import load
 from scorer.findings import Finding
+from scorer.room import checkpoint, log, records
 from scorer.room.kit import ensure_kit
-from scorer.room.lane import LaneSpec, run_lane
+from scorer.room.lane import OBSERVER, LaneSpec, run_lane
 from scorer.room.launch import parse, parse_local
+from scorer.room.observer.settings import Settings
 from scorer.room.receipts import Calls, Clock, Lane, Outcome, Receipt
+from scorer.room.stand_in import NEURON, stand_ins
 from scorer.trusted import agreement
 from scorer.trusted import settings as ways
 from scorer.trusted.judge import score
@@ -78,38 +81,76 @@ class Clean:
             Lane.ARTIFACT: ran,
             Lane.CONTROL: run_lane(control, self.profile, self.kit, directory / "control"),
         }
-        local = self.local(ROOT)
+        lane = LaneSpec(lane=Lane.LOCAL, plan=self.local_plan, source=ROOT, clock=self.clock, caches="warm")
+        local = self.clean_local = run_lane(lane, self.profile, self.kit, directory / "local")
         checkpoint = directory / "lane" / self.profile.files.checkpoint
         self.receipts[Lane.TRUSTED] = score(self.artifact, checkpoint, self.profile, self.kit, local)
-        if problems := self.findings(local):
-            told = f"{problems[0].code} {problems[0].message}"
-            raise RuntimeError(f"the clean recipe is not clean: {told}: mend that first")
-        if not self.runs(ROOT):
-            raise RuntimeError("the clean recipe does not run in a trial: mend parity_tests/mutants/trial.py first")
+        for receipt in (local, self.run(ROOT)):
+            if receipt.outcome is not Outcome.COMPLETE or (problems := self.findings(receipt)):
+                told = receipt.problem or f"{problems[0].code} {problems[0].message}"
+                raise RuntimeError(f"the clean recipe is not clean: {told}: mend that first")
 
     @property
     def places(self) -> set[tuple[str, int]]:
         """The recipe's lines that are in the artifact."""
         return {(place.file, place.line) for place in self.artifact.places or () if place is not None}
 
-    def local(self, root: Path, *, whole: bool = False) -> Receipt:
-        """The receipt of the local lane of a recipe in `root`. `whole`: every call to the process's end is followed."""
-        spec = LaneSpec(lane=Lane.LOCAL, plan=self.local_plan, source=root, clock=self.clock, caches="warm")
-        lockstep = self.profile.lockstep.model_copy(update={"census_update": ALL_UPDATES})
-        profile = self.profile.model_copy(update={"lockstep": lockstep}) if whole else self.profile
-        with tempfile.TemporaryDirectory(prefix="mutant-lane-") as keep:
-            return run_lane(spec, profile, self.kit, Path(keep))
+    def run(self, root: Path, *, whole: bool = False) -> Receipt:
+        """The receipt of the recipe in `root`, as its local lane leaves it.
 
-    def runs(self, root: Path) -> bool:
-        """Whether the recipe in `root` runs at all."""
-        variables = {self.profile.kit.cache_variable: str(self.kit.cache_dir), **self.local_plan.environment}
-        with tempfile.TemporaryDirectory(prefix="mutant-trial-") as work:
-            return trial.ends_well(root, self.kit.directory, Path(work), CONFIG, variables)
+        `whole`: every call up to the process's end is followed, not those of the first updates only.
+        """
+        with tempfile.TemporaryDirectory(prefix="mutant-run-") as directory:
+            room = Path(directory)
+            work, journals = room / "work", room / "records"
+            work.mkdir()
+            journals.mkdir()
+            settings = replace(self.settings(root, work, journals), **({"census_update": ALL_UPDATES} if whole else {}))
+            settings.write(room / "observe.json")
+            path = (str(root), str(self.kit.directory), *map(str, stand_ins()))
+            variables = {self.profile.kit.cache_variable: str(self.kit.cache_dir), **self.local_plan.environment}
+            code = trial.run(trial.Trial(root, work, room / "observe.json", path, CONFIG, variables))
+            return self._receipt(code, work, journals)
+
+    def settings(self, root: Path, work: Path, journals: Path) -> Settings:
+        """What the observer is asked for, as a local lane asks."""
+        lockstep, functions = self.profile.lockstep, self.profile.kit.functions
+        kit = str(self.kit.directory)
+        return Settings(
+            records=str(journals), root=str(root), not_program=[str(OBSERVER), str(NEURON), kit], code=[str(root)],
+            writable=[str(work)], work=str(work), stand_ins=str(NEURON), data=str(self.kit.cache_dir), kit=kit,
+            kit_module=self.profile.kit.module, dataloader=functions.dataloader, step_boundary=functions.step_boundary,
+            evaluate=functions.evaluate, seconds_per_update=lockstep.virtual_seconds_per_update, timeline=None,
+            window=lockstep.window_updates, census_update=lockstep.census_update, perturb=False,
+            stop_after_window=False, turns_from=None,
+        )  # fmt: skip
+
+    def _receipt(self, code: int | None, work: Path, journals: Path) -> Receipt:
+        """The clean local lane's receipt with what this run computed, printed and saved."""
+        lines = (work / trial.LOG).read_text("utf-8").splitlines() if (work / trial.LOG).is_file() else []
+        told = self.profile.files.checkpoint
+        saved = checkpoint.inspect(work / told, told, self.profile.files) if (work / told).is_file() else None
+        read = records.read_all(journals, lambda text: text)
+        clean = self.clean_local.ranks[0]
+        of_the_machine = ("python", "argv", "environment_start", "environment_end", "packages", "events")
+        same = {name: getattr(clean, name) for name in of_the_machine}
+        return self.clean_local.model_copy(
+            update={
+                "outcome": Outcome.COMPLETE if code == 0 and read and read[0].ended else Outcome.FAILED,
+                "exit_code": code,
+                "problem": None if code == 0 else next((line for line in reversed(lines) if line.strip()), "no end"),
+                "ranks": [journal.rank.model_copy(update=same) for journal in read],
+                "checkpoint": saved,
+                "summary": log.summary(lines, self.profile.log),
+                "log_steps": log.steps(lines, self.profile.log),
+                "log_tail": lines,
+            }
+        )
 
     @cached_property
     def footprint(self) -> Hashable:
         """All that a run of the clean recipe does."""
-        return footprint(self.local(ROOT, whole=True))
+        return footprint(self.run(ROOT, whole=True))
 
     def findings(self, local: Receipt) -> list[Finding]:
         """What a parity run with this local lane finds, the most telling first.
@@ -175,9 +216,7 @@ def try_out(clean: Clean, mutant: Mutant, reason: str | None) -> Result:
 
 
 def _tried(clean: Clean, mutant: Mutant, root: Path, reason: str | None) -> Result:
-    if not clean.runs(root):
-        return Result("stillborn", "ends with an error")
-    local = clean.local(root)
+    local = clean.run(root)
     if local.outcome is not Outcome.COMPLETE:
         return Result("stillborn", local.problem or local.outcome.value)
     found = clean.findings(local)
@@ -185,10 +224,11 @@ def _tried(clean: Clean, mutant: Mutant, root: Path, reason: str | None) -> Resu
         return killed(mutant, found[0])
     if reason is not None:
         return Result("equivalent", reason)
-    if footprint(clean.local(root, whole=True)) == clean.footprint:
+    if footprint(clean.run(root, whole=True)) == clean.footprint:
         return Result("equivalent", SAME)
     (root / mutant.file).write_text(stopping(mutant), "utf-8")
-    return Result("equivalent", UNREACHED) if clean.runs(root) else Result("survived", "no finding")
+    unreached = clean.run(root).outcome is Outcome.COMPLETE
+    return Result("equivalent", UNREACHED) if unreached else Result("survived", "no finding")
 
 
 def killed(mutant: Mutant, first: Finding) -> Result:

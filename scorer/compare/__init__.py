@@ -3,8 +3,8 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock, own_count, first_uses, pace, checkpoint, printed; `table` lays the lanes side by side, `verdict` weighs and orders what
-was found. Everything known comes from receipts; nothing is run here.
+clock, own_count, first_uses, pace, checkpoint, printed; `calls` says where two runs part, `table` lays the lanes side
+by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A timed census: the operators of one update, and where its time went, line by line. `calls.py` is the other census."""
+"""A timed census: the operators of one update, and where its time went, line by line; `calls.py` is the other one."""
 
 from __future__ import annotations
 

@@ -29,6 +29,12 @@ class Finder(importlib.abc.MetaPathFinder):
             kit_module: kit.install,
         }
 
+    def hook_imported(self) -> None:
+        """Hook the modules that are there already."""
+        for name, hook in self._hooks.items():
+            if (module := sys.modules.get(name)) is not None:
+                hook(module, self._session)
+
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -56,5 +62,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install(settings: Settings, session: Session) -> None:
-    """Go first on sys.meta_path."""
-    sys.meta_path.insert(0, Finder(session))
+    """Go first on sys.meta_path; what is imported by now is hooked at once."""
+    finder = Finder(session)
+    finder.hook_imported()
+    sys.meta_path.insert(0, finder)

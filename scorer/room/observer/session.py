@@ -328,7 +328,7 @@ class Session:
             self._followed = Followed(self.torch, self.program, self)
             self._followed.begin()
 
-    def compiling(self) -> None:
+    def asked_to_compile(self) -> None:
         """The program asks for compiled code, which it would not get while operators are followed: count one update."""
         if self._followed is not None and self._update != self.settings.census_update:
             self._followed.end()

@@ -35,7 +35,7 @@ def install(torch: Any, session: Session) -> None:
 
     @functools.wraps(compile_)
     def observed_compile(*args: Any, **kwargs: Any) -> Any:
-        session.compiling()
+        session.asked_to_compile()
         return compile_(*args, **kwargs)
 
     torch.compile = observed_compile
