@@ -236,6 +236,12 @@ def clean(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def mutants(session: nox.Session) -> None:
+    """Change the recipe in one small place, 220 times: killed by a finding, at its place, or equivalent and why."""
+    python(session, "-m", "parity_tests.mutants", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def exploits(session: nox.Session) -> None:
     """Try every known way to cheat or to break the judge: caught, number right, judge alive, nothing left / total."""
     python(session, "-m", "parity_tests.exploits", *session.posargs)
