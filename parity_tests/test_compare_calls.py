@@ -75,6 +75,12 @@ def test_values_that_nobody_reads_are_no_finding() -> None:
     assert (comparison.verdict, codes(comparison)) == ("pass", [])
 
 
+def test_the_same_operators_in_another_order_are_advice() -> None:
+    comparison = judged(lambda lanes: followed(lanes, 1, ["0 aa", "1 bb", "2"], ["1 bb", "0 aa", "2"]))
+    assert (comparison.verdict, codes(comparison)) == ("pass", ["OPS002"])
+    assert comparison.findings[0].place == place(FORWARD + 1)
+
+
 def test_an_operator_that_is_called_once_less_is_told_where_that_is() -> None:
     """The census knows the line of each row's first call only."""
 

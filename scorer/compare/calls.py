@@ -27,7 +27,7 @@ class Parting:
 
     def __str__(self) -> str:
         where = f" at {self.place}" if self.place else ""
-        what = "gives another value" if self.same_call else "is called in one of the two only"
+        what = "gives another value" if self.same_call else "is not what both call here"
         return f"{self.operator}({self.signature}){where} {what}"
 
 

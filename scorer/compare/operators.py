@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scorer.compare.calls import parting
 from scorer.compare.case import Case, paired
-from scorer.findings import Finding, Place, define, finding
+from scorer.findings import Finding, Place, Severity, define, finding
 from scorer.room.receipts import OperatorCall, Rank, Receipt
 
 OPS001 = define(
@@ -16,6 +16,15 @@ OPS001 = define(
     why="The programs differ even where their numbers agree: fused against unfused attention, an extra copy or cast; "
     "that costs time or memory.",
     remedy="Look at the line named, and at the flag or branch that decides there.",
+)
+
+OPS002 = define(
+    "OPS002",
+    title="One update calls the same operators in another order",
+    why="The numbers agree and the programs differ all the same: what is in another order here may not commute with "
+    "other values of the knobs.",
+    remedy="Look at the line named: which statement comes first there in the recipe, and which in the artifact?",
+    severity=Severity.ADVICE,
 )
 
 SHOWN = 8
@@ -39,7 +48,7 @@ class Change:
 
 
 def compare(case: Case) -> list[Finding]:
-    """At most one finding: the first rank whose census differs, with its differences."""
+    """At most one finding: the first rank whose census differs, with its differences; else the first other order."""
     local, artifact = case.local, case.artifact_lane
     if local is None or artifact is None:
         return []
@@ -65,7 +74,22 @@ def compare(case: Case) -> list[Finding]:
                     evidence={"changes": [str(change) for change in changes[:SHOWN]]},
                 )
             ]
-    return []
+    return [*_order(case, local, artifact)]
+
+
+def _order(case: Case, local: Receipt, artifact: Receipt) -> Iterator[Finding]:
+    updates = [rank.census_update for rank in artifact.ranks if rank.census_update is not None]
+    parted = parting(case, local, artifact, max(updates, default=-1), values=False)
+    if parted is not None:
+        yield finding(
+            OPS002,
+            f"update {parted.update}: the first call in which they part: {parted}",
+            place=parted.place,
+            artifact_line=parted.line,
+            lane=artifact.lane.value,
+            rank=parted.rank,
+            update=parted.update,
+        )
 
 
 def _at_first(case: Case, local: Receipt, artifact: Receipt, update: int, changes: list[Change]) -> Change:
