@@ -122,7 +122,9 @@ class Clean:
             kit_module=self.profile.kit.module, dataloader=functions.dataloader, step_boundary=functions.step_boundary,
             evaluate=functions.evaluate, seconds_per_update=lockstep.virtual_seconds_per_update, timeline=None,
             window=lockstep.window_updates, census_update=lockstep.census_update, perturb=False,
-            stop_after_window=False, turns_from=None,
+            stop_after_window=False, deal_as=None,
+            keep_values=False,
+            turns_from=None,
         )  # fmt: skip
 
     def _receipt(self, code: int | None, work: Path, journals: Path) -> Receipt:
