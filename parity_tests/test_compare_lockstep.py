@@ -25,6 +25,14 @@ def put(receipt: Receipt, rank: int, update: int, stage: str, item: str) -> None
         values[int(item)] = float(update + 77).hex() if stage == "losses" else "f" * 32
 
 
+def make(receipt: Receipt, updates: int) -> None:
+    """Leave so many updates of a run, and say so in its checkpoint."""
+    for rank in receipt.ranks:
+        del rank.updates[updates:]
+    if receipt.checkpoint is not None:
+        receipt.checkpoint.meta["step"] = updates
+
+
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[int, int, str, str]:
     """(rank, update, stage, item) of any one recorded value."""
@@ -126,8 +134,7 @@ def test_ranks_that_part_are_named_although_both_lanes_agree() -> None:
 
 def test_the_number_of_updates_is_compared() -> None:
     def change(lanes: Lanes) -> None:
-        for rank in lanes[Lane.ARTIFACT].ranks:
-            rank.updates.pop()
+        make(lanes[Lane.ARTIFACT], 5)
 
     comparison = judged(change)
     assert codes(comparison) == ["LCK006"]
@@ -163,8 +170,7 @@ def test_a_window_that_was_not_seen_is_no_evidence(stage: str) -> None:
 def test_a_run_shorter_than_the_window_is_seen_whole() -> None:
     def change(lanes: Lanes) -> None:
         for lane in (Lane.LOCAL, Lane.ARTIFACT, Lane.CONTROL):
-            for rank in lanes[lane].ranks:
-                del rank.updates[2:]
+            make(lanes[lane], 2)
 
     assert judged(change).verdict == "pass"
 
@@ -172,7 +178,6 @@ def test_a_run_shorter_than_the_window_is_seen_whole() -> None:
 def test_a_run_without_updates_proves_nothing() -> None:
     def change(lanes: Lanes) -> None:
         for lane in (Lane.LOCAL, Lane.ARTIFACT, Lane.CONTROL):
-            for rank in lanes[lane].ranks:
-                rank.updates.clear()
+            make(lanes[lane], 0)
 
     assert judged(change).verdict == "inconclusive"
