@@ -252,9 +252,9 @@ def _short(value: object) -> str:
 
 
 def _show(build: Build, output: Path) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=240)  # one line a row, whatever reads it
+        console = Console(highlight=False, emoji=False, width=240)  # one line a row, whatever reads it
     style = box.ROUNDED if console.is_terminal else None
     if build.knobs:
         table = Table("knob", "value", "origin", box=style)
@@ -324,7 +324,7 @@ def diff_command(
     if not rows:
         print(f"{first} and {second} are the same artifact.")
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if console.is_terminal:
         table = Table("knob", "A", "B", "origin", box=box.ROUNDED)
         for row in rows:

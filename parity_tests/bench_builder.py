@@ -307,9 +307,9 @@ def main() -> None:
     if chosen.build:
         build_once(chosen.build)
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=240)  # one line a row, whatever reads it
+        console = Console(highlight=False, emoji=False, width=240)  # one line a row, whatever reads it
     fast = speed(console, chosen.runs)
     right = compare(console, chosen.tools)
     raise SystemExit(not (fast and right))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scorer.cli.console import standard_output
 from scorer.cli.output import OutputDirectory, OutputError
 
 
@@ -67,3 +68,10 @@ def test_a_file_in_the_place_is_refused_and_an_empty_directory_is_not(tmp_path: 
         (directory.staging / "verdict.json").write_text("{}")
         directory.commit()
     assert names(tmp_path / "empty") == ["verdict.json"]
+
+
+def test_the_hundredth_line_of_a_file_is_printed_as_a_number() -> None:
+    console = standard_output()
+    with console.capture() as printed:
+        console.print("recipe/model.py:100: says")  # `:100:` is a picture's name where emoji are on
+    assert printed.get() == "recipe/model.py:100: says\n"

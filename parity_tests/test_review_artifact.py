@@ -60,10 +60,10 @@ def test_without_a_map_lines_stand_for_themselves(tmp_path: Path) -> None:
 
 def test_sites_of_both_lanes_become_recipe_places(tmp_path: Path) -> None:
     artifact = Artifact.load(write(tmp_path))
-    assert artifact.place_of(Place(file="train.py", line=6)) == Place(file="recipe/model.py", line=15)
-    assert artifact.place_of(Place(file="recipe/optim.py", line=3)) == Place(file="recipe/optim.py", line=3)
-    assert artifact.place_of(Place(file="train.py", line=1)) is None  # the builder's own line
-    assert artifact.place_of(None) is None
+    assert artifact.place_of(Place(file="train.py", line=6), "train.py") == Place(file="recipe/model.py", line=15)
+    assert artifact.place_of(Place(file="recipe/optim.py", line=3), "train.py") == Place(file="recipe/optim.py", line=3)
+    assert artifact.place_of(Place(file="train.py", line=1), "train.py") is None  # the builder's own line
+    assert artifact.place_of(None, "train.py") is None
 
 
 def test_a_file_changed_after_the_build_is_a_finding(tmp_path: Path) -> None:

@@ -105,11 +105,13 @@ class Artifact:
             return Place(file=self.member or self.train_py.name, line=line)
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
-    def place_of(self, site: Site | None) -> Place | None:
-        """The recipe place of a receipt's site, which is a line of train.py or already one of the recipe."""
+    def place_of(self, site: Site | None, script: str) -> Place | None:
+        """The recipe place of a receipt's site, which is a line of the submission (`script`, as rooms call it) or
+        already one of the recipe.
+        """
         if site is None:
             return None
-        if site.file == self.train_py.name:
+        if site.file in (script, self.train_py.name):
             return self.place(site.line)
         return Place(file=site.file, line=site.line)
 

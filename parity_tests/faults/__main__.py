@@ -36,7 +36,7 @@ def main() -> int:
         faults = {folder: fault for folder, fault in faults.items() if folder in firsts.values()}
     clean = chosen.clean if chosen.clean is not None else (0 if chosen.ids else 20)
 
-    console = Console()
+    console = Console(emoji=False)
     began = time.monotonic()
     results: list[Result] = []
     with ThreadPoolExecutor(chosen.jobs) as workers:  # each run is a handful of processes of its own

@@ -112,7 +112,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first turn (default: 0)")
     parser.add_argument("--jobs", type=int, default=2, help="how many beside each other (default: 2)")
     chosen = parser.parse_args()
-    console, began = Console(), time.monotonic()
+    console, began = Console(emoji=False), time.monotonic()
     with ThreadPoolExecutor(chosen.jobs) as workers:
         alarms = run_clean(range(chosen.first, chosen.first + chosen.count), workers, console)
     quiet, seconds = chosen.count - alarms, time.monotonic() - began

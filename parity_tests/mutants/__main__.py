@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="which ones (default: 0)")
     parser.add_argument("--jobs", type=int, default=2, help="how many runs beside each other (default: 2)")
     chosen = parser.parse_args()
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else 160, emoji=False)
     began = time.monotonic()
     tried: list[Tried] = []
     with guard(), tempfile.TemporaryDirectory(prefix="mutants-") as directory:

@@ -167,7 +167,7 @@ def score(
     _file(checkpoint, f"the checkpoint that the submission saved, such as {profile.files.checkpoint}")
     if out is not None:
         ensure_writable(out)
-    with guard(), Progress(Console(stderr=True)) as progress:
+    with guard(), Progress(Console(stderr=True, emoji=False)) as progress:
         bench = Bench(profile, _kit(profile, kit, kit_sha256), Path(), progress)
         receipt = runs.score_checkpoint(bench, submission, checkpoint, None)
     if out is not None:
@@ -405,7 +405,7 @@ def open_bench(
     profile: Profile, kit: Path | None, kit_sha256: str | None, out: Path | None
 ) -> Iterator[tuple[Bench, OutputDirectory]]:
     """The kit, a directory to collect results in, and progress; a signal ends every lane and leaves nothing behind."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     with guard(), contextlib.ExitStack() as stack:
         if out is None:  # results are thrown away
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="submission-parity-"))) / "out"

@@ -56,7 +56,7 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        errors = Console(stderr=True)
+        errors = Console(stderr=True, emoji=False)
         try:
             code = function(*args, **kwargs)
         except _told() as error:

@@ -115,7 +115,7 @@ def list_uploads(date: Date = None, file: Ledger = None, contest: Contest = "emb
     """
     profile = checked_profile(contest)
     records = ledger.read(_existing(_place(file)))
-    print_uploads(uploads(records, profile.name), Console(width=120))
+    print_uploads(uploads(records, profile.name), Console(width=120, emoji=False))
     print(ledger.week(records, profile, _day(date)))
     return PASS
 

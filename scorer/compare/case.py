@@ -65,12 +65,18 @@ class Case:
             return None
         if receipt.lane is Lane.LOCAL:
             return Place(file=site.file, line=site.line)
-        return self.artifact.place_of(site)
+        return self.artifact.place_of(site, self._script)
 
     def line(self, receipt: Receipt, site: Site | None) -> int | None:
         """The artifact line of a site, where it is one."""
-        ours = receipt.lane is not Lane.LOCAL and site is not None and site.file == self.artifact.train_py.name
-        return site.line if ours and site is not None else None
+        if receipt.lane is Lane.LOCAL or site is None:
+            return None
+        return site.line if site.file in (self._script, self.artifact.train_py.name) else None
+
+    @property
+    def _script(self) -> str:
+        """What rooms call the submission's file, whatever its name outside."""
+        return self.profile.launch.script
 
     def at(self, line: int | None) -> dict[str, Any]:
         """The fields of a finding that stand for a line of train.py."""

@@ -514,7 +514,7 @@ class _Run:
         """Raise a finding once: every rank runs the same lines."""
         place, artifact_line = None, None
         if site is not None and isinstance(self.spec.source, Artifact):
-            place = self.spec.source.place_of(site)
+            place = self.spec.source.place_of(site, self.profile.launch.script)
             artifact_line = site.line if site.file == self.profile.launch.script else None
         elif site is not None:
             place = Place(file=site.file, line=site.line)

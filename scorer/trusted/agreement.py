@@ -70,7 +70,7 @@ def with_recipe(
             f"the first is {different[0]}"
         )
         return [source.raise_at(SCR003, message, source.save(), evidence={"tensors": different[:10]})]
-    return _same(source, profile, SCR001, "the recipe's own evaluation", recipe, ours, _measured_at(source, local))
+    return _same(source, profile, SCR001, "the recipe's own evaluation", recipe, ours, _measured_at(local))
 
 
 def with_public(
@@ -81,10 +81,10 @@ def with_public(
     return [] if ours is None else _same(source, profile, SCR002, "the kit's own command", public, ours)
 
 
-def _measured_at(source: Source, local: Receipt) -> Place | None:
+def _measured_at(local: Receipt) -> Place | None:
     """The last line of the recipe that called the kit's evaluation."""
-    sites = [event.site for rank in local.ranks for event in rank.events if event.kind == "evaluate"]
-    return source.artifact.place_of(sites[-1]) if sites else None
+    sites = [event.site for rank in local.ranks for event in rank.events if event.kind == "evaluate" and event.site]
+    return Place(file=sites[-1].file, line=sites[-1].line) if sites else None
 
 
 def _same(

@@ -36,7 +36,7 @@ def kernels(case: Case) -> tuple[KernelView, ...]:
         if per_update is not None and candidate is not None:
             agree = agree and set(counts[1]) == {per_update}
         seen = right.get(kernel) or left.get(kernel) or _NO_LAUNCHES
-        site = case.artifact.place_of(seen.site) if seen.site else None
+        site = case.artifact.place_of(seen.site, case.profile.launch.script)
         shown.append(
             KernelView(
                 kernel=kernel,
