@@ -106,12 +106,12 @@ class Artifact:
         return self.places[line - 1] if 0 < line <= len(self.places) else None
 
     def place_of(self, site: Site | None, script: str) -> Place | None:
-        """The recipe place of a receipt's site, which is a line of the submission (`script`, as rooms call it) or
-        already one of the recipe.
+        """The recipe place of a receipt's site, which is a line of the submission (`script`, as rooms call it,
+        whatever its name outside) or already one of the recipe.
         """
         if site is None:
             return None
-        if site.file in (script, self.train_py.name):
+        if site.file == script:
             return self.place(site.line)
         return Place(file=site.file, line=site.line)
 

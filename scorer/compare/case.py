@@ -65,18 +65,17 @@ class Case:
             return None
         if receipt.lane is Lane.LOCAL:
             return Place(file=site.file, line=site.line)
-        return self.artifact.place_of(site, self._script)
+        return self.artifact.place_of(site, self.profile.launch.script)
 
     def line(self, receipt: Receipt, site: Site | None) -> int | None:
         """The artifact line of a site, where it is one."""
         if receipt.lane is Lane.LOCAL or site is None:
             return None
-        return site.line if site.file in (self._script, self.artifact.train_py.name) else None
+        return site.line if site.file == self.profile.launch.script else None
 
-    @property
-    def _script(self) -> str:
-        """What rooms call the submission's file, whatever its name outside."""
-        return self.profile.launch.script
+    def at_site(self, receipt: Receipt, site: Site | None) -> dict[str, Any]:
+        """The fields of a finding that stand for a site in a lane's receipt."""
+        return {"place": self.place(receipt, site), "artifact_line": self.line(receipt, site)}
 
     def at(self, line: int | None) -> dict[str, Any]:
         """The fields of a finding that stand for a line of train.py."""

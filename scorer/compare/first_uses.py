@@ -31,8 +31,9 @@ def told(use: FirstUse) -> str:
     """A first use in words."""
     if use.what == "graph":
         return f"graph {use.name} of torch.compile"
-    name = "a batch" if use.what == "batch" else f"kernel {use.name}"
-    return f"{name} of {use.signature}" if use.what == "batch" else f"{name} with ({use.signature})"
+    if use.what == "batch":
+        return f"a batch of {use.signature}"
+    return f"kernel {use.name} with ({use.signature})"
 
 
 def _charged(case: Case, run: Receipt) -> Iterator[Finding]:
@@ -68,8 +69,7 @@ def _finding(case: Case, run: Receipt, rank: int, uses: list[FirstUse], updates:
         RUN033,
         f"{told(first)} is first used {when}{more}: it is compiled{again} after the "
         f"{case.profile.budget.startup_updates_excluded} updates of the start-up, within the charged time{later}",
-        place=case.place(run, first.site),
-        artifact_line=case.line(run, first.site),
+        **case.at_site(run, first.site),
         lane=run.lane.value,
         rank=rank,
         update=update,

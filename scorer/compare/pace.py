@@ -45,8 +45,7 @@ def compare(case: Case) -> list[Finding]:
             RUN034,
             f"update {worst.update} took {worst.seconds:.2f} s, where the median of {len(charged)} charged updates is "
             f"{median:.2f} s: {seen_in(rank, worst.update)}{others}",
-            place=case.place(run, site),
-            artifact_line=case.line(run, site),
+            **case.at_site(run, site),
             lane=run.lane.value,
             rank=0,
             update=worst.update,

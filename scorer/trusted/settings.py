@@ -138,8 +138,11 @@ def wanted(profile: Profile, local: EvaluationSettings | None) -> list[tuple[str
         (PUBLIC_SETTINGS, profile.evaluation.public),
         (ONE_RANK_SETTINGS, one_rank(profile)),
         (LOCAL_SETTINGS, start),
-        *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.official)),
-        *((f"trusted, {name} changed", between) for name, between in steps(start, profile.evaluation.public)),
+        *(
+            (f"trusted, {name} changed", between)
+            for end in (profile.evaluation.official, profile.evaluation.public)
+            for name, between in steps(start, end)
+        ),
     ]
     unique: list[tuple[str, EvaluationSettings]] = []
     for name, settings in named:

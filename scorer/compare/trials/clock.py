@@ -220,7 +220,7 @@ def _decision(case: Case, receipt: Receipt) -> dict[str, object]:
     """
     for rank in receipt.ranks:
         if rank.scripted is not None and (sites := rank.scripted.last_reads):
-            return {"place": case.place(receipt, sites[-1]), "artifact_line": case.line(receipt, sites[-1])}
+            return case.at_site(receipt, sites[-1])
     loops = training_loops(Source(case.artifact.source, case.profile.launch.script))
     return case.at(loops[0][0].lineno if loops else None)
 

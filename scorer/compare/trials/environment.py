@@ -192,8 +192,7 @@ def _overridden(case: Case, base: Receipt, receipt: Receipt, culprits: set[str])
                 yield finding(
                     ENV007,
                     f"{name} ({effect}) ends as {after!r} where it was set outside, and as {before!r} where it was not",
-                    place=case.place(base, event.site),
-                    artifact_line=case.line(base, event.site),
+                    **case.at_site(base, event.site),
                     lane=base.lane.value,
                     evidence={"variable": name, "own": before, "outside": after},
                 )

@@ -16,19 +16,21 @@ from scorer.findings import Finding, Severity
 SCHEMA_VERSION = 1
 
 
-class Limit(BaseModel):
-    """A line that no bar should cross."""
+class Part(BaseModel):
+    """Base of every part of the document: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Limit(Part):
+    """A line that no bar should cross."""
 
     name: str
     value: float
 
 
-class Bar(BaseModel):
+class Bar(Part):
     """A value of the picture, with the interval that it lies in where there is one."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: str
     value: float
@@ -36,10 +38,8 @@ class Bar(BaseModel):
     high: float | None = None
 
 
-class Picture(BaseModel):
+class Picture(Part):
     """What a page draws of a trial: bars on one axis, and the limits on it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: str
     unit: str
@@ -48,10 +48,8 @@ class Picture(BaseModel):
     limits: list[Limit]
 
 
-class Trial(BaseModel):
+class Trial(Part):
     """The document `trial.json`: the verdict of one trial and everything that led to it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     schema_version: int = SCHEMA_VERSION
     trial: Literal["environment", "clock", "speed", "world"]

@@ -51,8 +51,7 @@ def judge(case: Case, scripts: Mapping[str, ClockScript], runs: Mapping[str, Rec
             RUN032,
             f"after a start-up of {script.start_up_seconds:g} s the losses part at update {update} from those after "
             f"{plan.start_up_seconds:g} s, though {free:g} s are free",
-            place=case.place(receipt, site),
-            artifact_line=case.line(receipt, site),
+            **case.at_site(receipt, site),
             lane=receipt.lane.value,
             update=update,
             evidence={"script": name, "plan": plan_name},

@@ -70,7 +70,7 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
     """Run rounds until it is decided, or until the profile's most rounds are run."""
     trial = profile.speed_trial
     fewest, most = (int(number) for number in trial.rounds)
-    at = looks(fewest, most)
+    at, lap = looks(fewest, most), course(profile)
     logs: dict[Measure, list[float]] = {"wall": [], "processor": []}
     cases: list[Case] = []
     rows: list[list[str]] = []
@@ -79,7 +79,7 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
     question = ""
     spent = longest = 0.0
     for number in range(most):
-        raced = run(number, course(profile))
+        raced = run(number, lap)
         case = Case(artifact, {Lane.LOCAL: raced.receipts[0], Lane.ARTIFACT: raced.receipts[1]}, profile)
         if (question := _unusable(number, raced, profile)) != "":
             findings = [*_failures(raced)]
@@ -93,6 +93,8 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
             shown = _shown(logs, profile, len(at) + 1)  # one look more, where the time is over
             if out_of_time or shown.decision != "undecided":
                 break
+    changed = _changed(cases[0]) if cases else None
+    told_operators = "not counted" if not cases else "the same in both" if changed is None else changed.message
     passed = ""
     if shown is not None and question == "":
         told = f"{shown.interval} the recipe's {_named(shown.measure)}, {_sure(shown, profile)}"
@@ -102,7 +104,7 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
                 f"{shown.interval.rounds_to_decide(trial.limit)} rounds would decide (speed_trial.rounds "
                 f"and seconds)"
             )
-        findings = [*_judge(shown, cases, told)]
+        findings = [*_judge(shown, cases, changed, told)]
         passed = f"the artifact's update takes {told}: a slowdown by {100 * trial.limit:g} % is excluded"
     return conclude(
         artifact,
@@ -115,8 +117,8 @@ def run_trial(artifact: Artifact, profile: Profile, launch: str, run: Run) -> Tr
         facts={
             "limit": f"{100 * trial.limit:g} %, by {_named(trial.measure)}",
             "round": f"one run of each program, {'in turns' if trial.together else 'one after the other'}, "
-            f"{trial.updates} timed updates after {course(profile).start_up + COUNTED}",
-            "operators": _told_operators(cases),
+            f"{trial.updates} timed updates after {lap.start_up + COUNTED}",
+            "operators": told_operators,
         },
         columns=COLUMNS,
         rows=rows,
@@ -200,10 +202,9 @@ def _shown(logs: dict[Measure, list[float]], profile: Profile, looked: int) -> _
     return _Shown(at[trial.measure], trial.measure, decisions[trial.measure])
 
 
-def _judge(shown: _Shown, cases: Sequence[Case], told: str) -> Iterator[Finding]:
+def _judge(shown: _Shown, cases: Sequence[Case], changed: Finding | None, told: str) -> Iterator[Finding]:
     if shown.decision not in ("slower", "faster"):
         return
-    changed = next(iter([*kernels.compare(cases[0]), *operators.compare(cases[0])]), None)
     grew = grown(cases) if shown.decision == "slower" else []
     because = "both are made of the same operators and kernels" if changed is None else changed.message
     most = f"; what grew most: {'; '.join(map(str, grew[:2]))}" if grew else ""
@@ -226,11 +227,9 @@ def _judge(shown: _Shown, cases: Sequence[Case], told: str) -> Iterator[Finding]
     )
 
 
-def _told_operators(cases: Sequence[Case]) -> str:
-    if not cases:
-        return "not counted"
-    found = [*kernels.compare(cases[0]), *operators.compare(cases[0])]
-    return found[0].message if found else "the same in both"
+def _changed(case: Case) -> Finding | None:
+    """The kernel or operator in which the programs of a round differ."""
+    return next(iter([*kernels.compare(case), *operators.compare(case)]), None)
 
 
 def _sure(shown: _Shown, profile: Profile) -> str:
