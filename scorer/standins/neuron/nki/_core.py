@@ -7,6 +7,7 @@ backward kernel on a thread of its own), so the running core is kept per thread.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,9 @@ class Core:
         self.launch = launch
         self.index = index
         self.sbuf_used = 0
+        self.sbuf_most = 0  # since somebody last looked, who then sets it back
         self.bank_used = [0] * PSUM_BANKS
+        self.psum_most = 0
         self.shared_allocated = 0
         self.scalar_registers = Accumulators("Scalar")
         self.vector_registers = Accumulators("Vector")
@@ -54,6 +57,7 @@ class Core:
                 "longer needed"
             )
         self.sbuf_used += partition_bytes
+        self.sbuf_most = max(self.sbuf_most, self.sbuf_used)
 
     def release_sbuf(self, partition_bytes: int) -> None:
         """Takes a tile that nothing refers to any more out of the count."""
@@ -72,6 +76,7 @@ class Core:
             if all(used + share <= PSUM_BANK_BYTES for used in self.bank_used[first : first + banks]):
                 for bank in range(first, first + banks):
                     self.bank_used[bank] += share
+                self.psum_most = max(self.psum_most, sum(self.bank_used))
                 return first, banks
         raise NkiValidationError(
             f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; "
@@ -141,6 +146,8 @@ class Accumulators:
 
 
 _local = threading.local()
+watcher: Callable[[Core | None], None] | None = None
+"""Is told of every core that a thread starts to run, and (None) of its end; set by `_trace.tracing`."""
 
 
 def running() -> Core | None:
@@ -152,6 +159,8 @@ def running() -> Core | None:
 def enter(core: Core | None) -> None:
     """Makes `core` the running one on this thread."""
     _local.core = core
+    if watcher is not None:
+        watcher(core)
 
 
 def current() -> Core:
