@@ -186,11 +186,6 @@ CHECKS: dict[str, Check] = {
     "ap negative step": Check(
         lambda: hbm(8).ap([[-1, 8]], offset=7), "step >= 0", lambda: hbm(8).ap([[0, 8]], offset=7)
     ),
-    "ap run-time offset": Check(
-        lambda: hbm(8, 2).ap([[2, 4], [1, 2]], vector_offset=tile(4, 1, dtype=I32)),
-        "vector_offset: run-time offsets are not in the stand-in",
-        lambda: hbm(8, 2).ap([[2, 4], [1, 2]]),
-    ),
     "permuting partitions": Check(
         lambda: tile(4, 6).permute((1, 0)), "with 0 first", lambda: hbm(4, 6).permute((1, 0))
     ),

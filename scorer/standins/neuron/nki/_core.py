@@ -25,11 +25,15 @@ PSUM_BANK_BYTES = 2048
 
 
 class Launch:
-    """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now."""
+    """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now.
 
-    def __init__(self, kernel: str, cores: int) -> None:
+    `shapes_only`: the arguments stand for tensors of their shapes, so numbers that are used as addresses mean nothing.
+    """
+
+    def __init__(self, kernel: str, cores: int, shapes_only: bool = False) -> None:
         self.kernel = kernel
         self.cores = cores
+        self.shapes_only = shapes_only
         self.running = 0
         self.shared: list[Storage] = []
 

@@ -1,4 +1,4 @@
-"""Data movement: DMA, on-chip copies, constants."""
+"""Data movement on chip: copies and constants."""
 
 from __future__ import annotations
 
@@ -8,86 +8,15 @@ from typing import Any
 import numpy as np
 
 from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
-from ._enums import choose, dge_mode, engine, oob_mode
+from ._enums import choose, engine
 from ._errors import refuse
 from ._operands import DONE, Instruction, fit, only_sbuf, read, target, write
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
-_TRANSPOSES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 _INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
 _MEMSET_RANK = 5
 _PATTERN_RANK = 4
-
-
-def dma_copy(
-    dst: Any,
-    src: Any,
-    priority: Any = None,
-    oob_mode: Any = oob_mode.error,
-    dge_mode: Any = dge_mode.unknown,
-    engine: Any = engine.unknown,
-    name: str | None = None,
-) -> Instruction:
-    """Copies `src` to `dst`, HBM or SBUF each, in row-major order; equal element counts, shapes may differ.
-
-    Equal types: the bits. Otherwise through fp32.
-    """
-    source = _dma_source(src, dst)
-    array = dst._array
-    if source.size != array.size:
-        refuse(
-            f"{src.shape} has {source.size} elements, dst {dst.shape} has {array.size}; a DMA needs equal counts", "src"
-        )
-    _check_dma(priority, dge_mode, engine, source.dtype == array.dtype)
-    if source.shape != array.shape:
-        source = source.reshape(array.shape)
-    if not dst._storage.writable:
-        refuse(
-            f"{dst._storage.name} is not contiguous or read-only memory of the caller, so the kernel works on a copy "
-            "and cannot write it in place; pass a contiguous, writable tensor",
-            "dst",
-        )
-    if source.dtype == array.dtype:
-        array[...] = source
-    else:
-        assign(array, to_float32(source, "src"))
-    if dst._storage.watched:
-        dst._storage.note_write(dst)
-    return DONE
-
-
-def dma_transpose(
-    dst: Any,
-    src: Any,
-    axes: Sequence[int] | None = None,
-    priority: Any = None,
-    dge_mode: Any = dge_mode.unknown,
-    oob_mode: Any = oob_mode.error,
-    name: str | None = None,
-) -> Instruction:
-    """Transposes `src` (HBM or SBUF) into `dst` (SBUF), same type: axes (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
-    source = _dma_source(src, dst)
-    order = _TRANSPOSES.get(source.ndim)
-    if order is None or (axes is not None and tuple(axes) != order):
-        refuse(
-            f"{axes} for a tensor of {source.ndim} dimensions; expected one of {list(_TRANSPOSES.values())} by rank",
-            "axes",
-        )
-    if dst._storage.buffer is not Buffer.sbuf:
-        refuse(f"lies in {dst.buffer!r}; dma_transpose writes SBUF", "dst")
-    result = source.transpose(order)
-    if dst.shape != result.shape:
-        refuse(f"shape {dst.shape}, src {src.shape} transposed by {order} is {result.shape}", "dst")
-    if dst.dtype != source.dtype:
-        refuse(f"type {dst.dtype}, src has {source.dtype}; dma_transpose does not convert", "dst")
-    _check_dma(priority, dge_mode, engine.unknown, True)
-    if dge_mode is _HWDGE:
-        _check_hardware_transpose(source)
-    dst._array[...] = result
-    if dst._storage.watched:
-        dst._storage.note_write(dst)
-    return DONE
 
 
 def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
@@ -119,7 +48,7 @@ def tensor_copy_predicated(
     if mask.dtype not in (np.uint8, np.uint16, np.uint32):
         refuse(f"type {mask.dtype}, expected uint8, uint16 or uint32", "predicate")
     where = (mask.reshape(array.shape) != 0) ^ bool(reverse_pred)
-    if type(src) is NkiTensor:
+    if isinstance(src, NkiTensor):
         source = read(src, "src")
         fit(dst, source, "src")
         if source.dtype != array.dtype:
@@ -190,26 +119,9 @@ def affine(
     return column.astype(np.int32)[:, None] + row.astype(np.int32)[None, :]
 
 
-_UNKNOWN, _GPSIMD, _SYNC = engine.unknown, engine.gpsimd, engine.sync
+_UNKNOWN, _GPSIMD = engine.unknown, engine.gpsimd
 _COPY_ENGINES = (engine.vector, engine.scalar, engine.gpsimd)
 _MEMSET_ENGINES = (engine.vector, engine.gpsimd)
-_HWDGE = dge_mode.hwdge
-_ANY_DGE = dge_mode.unknown
-
-
-def _dma_source(src: Any, dst: Any) -> np.ndarray[Any, Any]:
-    """The elements of `src`; checks that both ends are memory that a DMA reaches."""
-    for operand, value in (("src", src), ("dst", dst)):
-        if type(value) is not NkiTensor:
-            refuse(f"expected a tensor, found {value!r}", operand)
-        if value._storage.buffer is Buffer.psum:
-            refuse("lies in PSUM; a DMA reaches only HBM and SBUF: tensor_copy it to SBUF first", operand)
-    if dst._repeats:
-        refuse(f"a view {dst.shape} that names elements more than once cannot be written", "dst")
-    if src._storage.watched:
-        src._storage.note_read(src, "src")
-    array: np.ndarray[Any, Any] = src._array
-    return array
 
 
 def _check_overlap(src: NkiTensor, dst: NkiTensor) -> None:
@@ -221,30 +133,6 @@ def _check_overlap(src: NkiTensor, dst: NkiTensor) -> None:
             f"{src.get_pattern()} at {src.offset} overlaps dst {dst.get_pattern()} at {dst.offset} of the same tile; "
             "the result depends on how far the engine reads ahead: copy through another tile",
             "src",
-        )
-
-
-def _check_dma(priority: Any, mode: Any, by: Any, same_type: bool) -> None:
-    if priority is not None:
-        refuse("needs Trn3; the target is Trn2", "priority")
-    if not isinstance(mode, dge_mode):
-        refuse(f"{mode!r} is none of nki.isa.dge_mode", "dge_mode")
-    if mode is _HWDGE and not same_type:
-        refuse("hardware descriptors (hwdge) cannot convert types", "dge_mode")
-    if by is not _UNKNOWN:
-        choose(by, (engine.sync, engine.scalar))
-        if mode is not _HWDGE:
-            refuse(f"{by!r} may be chosen only with dge_mode=hwdge", "engine")
-
-
-def _check_hardware_transpose(source: np.ndarray[Any, Any]) -> None:
-    shape = source.shape
-    first_ok = shape[0] == 16 if source.ndim == 2 else shape[0] in (1, 2, 4, 8, 16) and shape[0] * shape[-2] % 16 == 0
-    if source.itemsize != 2 or shape[-1] > 128 or not first_ok:
-        refuse(
-            f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a first "
-            "one of 16 (2-D), or of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
-            "dge_mode",
         )
 
 

@@ -159,7 +159,7 @@ def _exact(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> boo
     """Runs int32/uint32 arithmetic exactly, wrapping at 32 bits, if GpSimd does it; says whether it did."""
     tiles = (dst, data1, data2)
     if by is _VECTOR or not all(
-        type(tile) is NkiTensor and tile._array.dtype in (int32, uint32) and tile._storage.buffer is Buffer.sbuf
+        isinstance(tile, NkiTensor) and tile._array.dtype in (int32, uint32) and tile._storage.buffer is Buffer.sbuf
         for tile in tiles
     ):
         return False
@@ -237,7 +237,7 @@ def _integer(array: Array, op: Operator, operand: str) -> None:
 
 
 def _integer_operand(value: Any, like: Array, op: Operator, operand: str) -> Any:
-    if type(value) is NkiTensor:
+    if isinstance(value, NkiTensor):
         array = read(value, operand)
         _integer(array, op, operand)
         if array.shape[0] != like.shape[0] or array.size != like.shape[0]:

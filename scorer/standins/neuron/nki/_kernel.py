@@ -53,12 +53,17 @@ class Kernel:
         """Launches the kernel. Every launch goes through here."""
         if running() is not None:
             return self.func(*args, **kwargs)
-        return self.run(*args, **kwargs)
+        return self._launch(Launch(self.__name__, self.lnc), args, kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the kernel without counting as a launch: `torch.compile` learns the shapes of results so."""
+        """Runs the kernel on arguments that only have the right shapes, for the shapes of its results; no launch.
+
+        `torch.compile` learns them so. Numbers used as addresses mean nothing then, and are not checked.
+        """
+        return self._launch(Launch(self.__name__, self.lnc, shapes_only=True), args, kwargs)
+
+    def _launch(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self._check_cores()
-        launch = Launch(self.__name__, self.lnc)
         arguments: list[Argument] = []
         try:
             arguments = _arguments(args, kwargs)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ._core import PARTITIONS
 from ._dtypes import Array, assign, float32, to_float32
 from ._errors import NkiValidationError, refuse
+from ._indirect import IndirectTensor
 from ._storage import Buffer
 from ._tensor import QUADRANT, NkiTensor
 
@@ -33,26 +34,34 @@ DONE = Instruction()
 
 def tensor(value: Any, operand: str) -> NkiTensor:
     """`value` as a tensor."""
-    if type(value) is not NkiTensor:
+    if not isinstance(value, NkiTensor):
         refuse(f"expected a tensor, found {value!r}", operand)
     return value
+
+
+def _static(value: Any, operand: str) -> NkiTensor:
+    """A view with a run-time address, at the present one."""
+    if not isinstance(value, IndirectTensor):
+        refuse(f"expected a tensor, found {value!r}", operand)
+    return value.now(operand)
 
 
 def read(value: Any, operand: str) -> Array:
     """The elements of an on-chip operand, in its own type and shape."""
     if type(value) is not NkiTensor:
-        refuse(f"expected a tensor, found {value!r}", operand)
+        value = _static(value, operand)
     if not value._computable:
         _explain(value, operand)
     if value._storage.watched:
         value._storage.note_read(value, operand)
-    return value._array
+    array: Array = value._array
+    return array
 
 
 def read_float32(value: Any, operand: str) -> Float:
     """The elements of an on-chip operand as fp32, in its own shape; no copy if it is fp32."""
     if type(value) is not NkiTensor:
-        refuse(f"expected a tensor, found {value!r}", operand)
+        value = _static(value, operand)
     if not value._computable:
         _explain(value, operand)
     if value._storage.watched:
@@ -64,12 +73,13 @@ def read_float32(value: Any, operand: str) -> Float:
 def target(value: Any, operand: str = "dst", max_rank: int = 4) -> NkiTensor:
     """An on-chip destination with at most `max_rank` dimensions, the partition dimension included."""
     if type(value) is not NkiTensor:
-        refuse(f"expected a tensor, found {value!r}", operand)
+        value = _static(value, operand)
     if not value._computable:
         _explain(value, operand, max_rank)
     if value._repeats:
         refuse(f"a view {value.shape} that names elements more than once cannot be written", operand)
-    return value
+    found: NkiTensor = value
+    return found
 
 
 def write(dst: NkiTensor, values: Array) -> None:
@@ -121,7 +131,7 @@ def fit(dst: NkiTensor, other: Array, operand: str) -> None:
 
 def scalar(value: Any, partitions: int, rank: int, operand: str) -> Any:
     """A per-partition operand, a number or an fp32 tensor (P, 1), shaped to broadcast over `rank` dimensions."""
-    if type(value) is NkiTensor:
+    if isinstance(value, NkiTensor):
         array = vector(value, partitions, operand)
         return array if rank == 2 else array.reshape((partitions,) + (1,) * (rank - 1))
     if isinstance(value, (int, float)) or (isinstance(value, np.generic) and value.dtype.kind in "iuf"):
@@ -141,7 +151,7 @@ def vector(value: Any, partitions: int, operand: str) -> Float:
 
 def not_both_psum(first: NkiTensor, second: Any, names: str) -> None:
     """Refuses two inputs in PSUM."""
-    if first._storage.buffer is Buffer.psum and type(second) is NkiTensor and second._storage.buffer is Buffer.psum:
+    if first._storage.buffer is Buffer.psum and isinstance(second, NkiTensor) and second._storage.buffer is Buffer.psum:
         refuse("both inputs lie in PSUM; the engine can read one of them from there", names)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._tensor import NkiTensor
 
 Marks = NDArray[np.uint8]
+Rows = NDArray[np.intp]
 
 
 class Buffer(Enum):
@@ -94,23 +95,26 @@ class Storage:
         self.watched = False
         self._marks = None
 
-    def note_read(self, view: NkiTensor, operand: str) -> None:
-        """Refuses a read of elements that nothing has written."""
+    def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
+        """Refuses a read of elements (in `rows` of `view`, if given) that nothing has written."""
         if self.full:
             return
         written = self._marks_under(view)
+        if written is not None and rows is not None:
+            written = written[rows]
         if written is None or not written.all():
-            missing = view.size if written is None else int(written.size - np.count_nonzero(written))
+            size = view.size if rows is None else view.size // view.shape[0] * rows.size
+            missing = size if written is None else int(written.size - np.count_nonzero(written))
             refuse(
-                f"uninitialised read: {missing} of {view.size} elements of {self.buffer!r} tensor "
+                f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor "
                 f"{self.label}{view.shape} were never written",
                 operand,
             )
-        if self._covers(view):
+        if rows is None and self._covers(view):
             self.declare_full()
 
-    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
-        """Marks the elements under `view` (only those where `where` is true) as written."""
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
+        """Marks the elements under `view` (only those where `where` is true, or in the rows `where`) as written."""
         if self.full:
             return
         if where is None and self._covers(view):
@@ -126,7 +130,7 @@ class Storage:
             return self.array.size
         return (self._marks.size - int(np.count_nonzero(self._marks))) * self._unit // self.array.itemsize
 
-    def _mark(self, view: NkiTensor, where: NDArray[np.bool_] | None, mark: int) -> None:
+    def _mark(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None, mark: int) -> None:
         if self._marks is None:
             self._marks = np.zeros(self.array.nbytes // self._unit, np.uint8)
         self._marks_under(view)[... if where is None else where] = mark  # type: ignore[index]
@@ -194,13 +198,13 @@ class PsumStorage(Storage):
         super().declare_full()
         self.watched = True
 
-    def note_read(self, view: NkiTensor, operand: str) -> None:
+    def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
         """As for any memory; and closes the accumulation groups that it reads."""
-        super().note_read(view, operand)
+        super().note_read(view, operand, rows)
         states = self._states_under(view)
         states |= states >> 1
 
-    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """As for any memory; a matmul may no longer accumulate onto it."""
         super().note_write(view, where)
         states = self._states_under(view)
@@ -263,21 +267,22 @@ class SharedStorage(Storage):
         """Every element has been written; who wrote it is still of interest."""
         self.full = True
 
-    def note_read(self, view: NkiTensor, operand: str) -> None:
+    def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
         """As for any memory; and refuses what the other core wrote."""
-        super().note_read(view, operand)
-        self._check_race(view, "reads", operand)
+        super().note_read(view, operand, rows)
+        self._check_race(view, rows, "reads", operand)
 
-    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | None = None) -> None:
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """As for any memory; and refuses to overwrite what the other core wrote."""
-        self._check_race(view, "overwrites", "dst")
+        self._check_race(view, where, "overwrites", "dst")
         self._mark(view, where, self.core.launch.running + 1)
 
-    def _check_race(self, view: NkiTensor, verb: str, operand: str) -> None:
+    def _check_race(self, view: NkiTensor, where: NDArray[Any] | None, verb: str, operand: str) -> None:
         running = self.core.launch.running
         if running == 0 or self._marks is None:
             return
-        if np.any(self._marks_under(view) == running):
+        marks = self._marks_under(view)
+        if np.any((marks if where is None else marks[where]) == running):  # type: ignore[index]
             refuse(
                 f"data race: core {running} {verb} elements of nl.shared_hbm tensor {self.label}that core "
                 f"{running - 1} wrote in this launch, with no barrier between; give each core its own rows",

@@ -15,6 +15,8 @@ import numpy as np
 
 from ._dtypes import Array, Dtype, as_dtype
 from ._errors import refuse
+from ._patterns import fill, overlaps, pairs, reach, spread
+from ._scalars import RuntimeScalar
 from ._storage import Buffer, Storage
 
 QUADRANT = 32
@@ -93,7 +95,7 @@ class NkiTensor:
         return [[stride, count] for stride, count in zip(self.strides, self.shape, strict=True)]
 
     def is_indirect(self) -> bool:
-        """Whether the addresses come from another tensor. They never do here."""
+        """Whether the address comes from another tensor or a register at run time."""
         return False
 
     def __repr__(self) -> str:
@@ -118,7 +120,7 @@ class NkiTensor:
         array = self._array
         shape = array.shape
         if len(items) > len(shape) or Ellipsis in items:
-            items = _spread(items, shape)
+            items = spread(items, shape)
         strides = array.strides
         offset = self._offset
         parts = []
@@ -149,12 +151,17 @@ class NkiTensor:
         dim = self._dim(dim)
         return self[(*[slice(None)] * dim, slice(start, end, step))]
 
-    def select(self, dim: int, index: int) -> NkiTensor:
-        """The view at one position of a dimension, which is removed (on chip: not dimension 0)."""
+    def select(self, dim: int, index: Any) -> NkiTensor:
+        """The view at one position of a dimension, which is removed (on chip: not dimension 0).
+
+        `index` is an int, or a run-time value: an SBUF tensor (1, 1) of int32 or uint32, or a register.
+        """
         dim = self._dim(dim)
-        if isinstance(index, NkiTensor):
-            refuse("selecting by a run-time value is not in the stand-in; pass an int", "index")
         self._keep_partition(dim)
+        if isinstance(index, (NkiTensor, RuntimeScalar)):
+            from ._addressing import select
+
+            return select(self, dim, index)
         return self[(*[slice(None)] * dim, index)]
 
     def permute(self, dims: Sequence[int]) -> NkiTensor:
@@ -196,7 +203,7 @@ class NkiTensor:
         """Splits one dimension; one size may be -1. On chip not dimension 0."""
         dim = self._dim(dim)
         self._keep_partition(dim)
-        sizes = _fill(tuple(shape), self.shape[dim])
+        sizes = fill(tuple(shape), self.shape[dim])
         return self._reshaped((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
     def flatten_dims(self, start: int, end: int) -> NkiTensor:
@@ -210,7 +217,7 @@ class NkiTensor:
 
     def reshape(self, shape: Sequence[int]) -> NkiTensor:
         """The same elements in another shape (one size may be -1); on chip the partition dimension stays as it is."""
-        sizes = _fill(tuple(shape), self.size)
+        sizes = fill(tuple(shape), self.size)
         if self._storage.on_chip and (len(sizes) < 2 or sizes[0] != self.shape[0]):
             refuse(f"{self.shape} to {sizes} changes the partition dimension", "shape")
         return self._reshaped(sizes)
@@ -228,7 +235,7 @@ class NkiTensor:
         names: list[str] = []
         for group, size in zip(src, self.shape, strict=True):
             members = (group,) if isinstance(group, str) else tuple(group)
-            parts = _fill(tuple(known.get(name, -1) for name in members), size)
+            parts = fill(tuple(known.get(name, -1) for name in members), size)
             split.extend(parts)
             names.extend(members)
         wanted = [name for group in dst for name in ((group,) if isinstance(group, str) else group)]
@@ -261,12 +268,33 @@ class NkiTensor:
         The view's own strides do not matter; `offset=None` keeps its offset. Element i, j, ...
         lies at offset + i * step0 + j * step1 + ...
         On chip the first step must be the number of elements per partition, and no row may run into the next partition.
+
+        `scalar_offset`, an SBUF tensor (1, 1) of int32 or uint32 or a register, moves all of it at run time by that
+        many positions of dimension `indirect_dim` of this tensor. `vector_offset`, an SBUF tensor (P, 1), gives each
+        of the P rows (dimension 0 of the pattern, whose step is ignored) a row of this HBM tensor. Source:
+        nki.language.NkiTensor.ap.
         """
-        if scalar_offset is not None or vector_offset is not None or indirect_dim != 0:
-            refuse(
-                "run-time offsets are not in the stand-in",
-                "scalar_offset" if vector_offset is None else "vector_offset",
-            )
+        if scalar_offset is not None or vector_offset is not None:
+            from ._addressing import pattern_view
+
+            return pattern_view(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
+        if indirect_dim != 0:
+            refuse(f"{indirect_dim} without scalar_offset", "indirect_dim")
+        return self._pattern(pattern, offset, dtype)
+
+    def vector_select(self, dim: int, vector_offset: NkiTensor) -> NkiTensor:
+        """The view [P, ...] of an HBM tensor whose row p is the row that `vector_offset` [P, 1] names at run time."""
+        from ._addressing import vector_select
+
+        return vector_select(self, self._dim(dim), vector_offset)
+
+    def indirect(self, index: Any, num_elem: int | None = None) -> NoReturn:
+        """On-chip gather of Trn3."""
+        refuse(".indirect needs Trn3; the target is Trn2")
+
+    # How views are made
+
+    def _pattern(self, pattern: Sequence[Sequence[int]], offset: int | None, dtype: Any) -> NkiTensor:
         element = self.dtype if dtype is None else as_dtype(dtype)
         storage = self._storage
         itemsize = element.itemsize
@@ -274,28 +302,18 @@ class NkiTensor:
         steps = [int(step) for step, _ in pattern]
         counts = [int(count) for _, count in pattern]
         if not counts or min(counts) < 1 or min(steps) < 0 or len(counts) > _MAX_DIMENSIONS:
-            refuse(f"{_pairs(pattern)}: 1 to {_MAX_DIMENSIONS} pairs with step >= 0 and count >= 1 expected", "pattern")
-        last = start + itemsize * sum(step * (count - 1) for step, count in zip(steps, counts, strict=True))
+            refuse(f"{pairs(pattern)}: 1 to {_MAX_DIMENSIONS} pairs with step >= 0 and count >= 1 expected", "pattern")
+        last = start + itemsize * reach(steps, counts)
         if start < 0 or last + itemsize > storage.array.nbytes:
             refuse(
-                f"{_pairs(pattern)} at offset {start // itemsize} ends at element {last // itemsize}, the tensor has "
+                f"{pairs(pattern)} at offset {start // itemsize} ends at element {last // itemsize}, the tensor has "
                 f"{storage.array.nbytes // itemsize}",
                 "pattern",
             )
         if storage.on_chip:
             self._check_partition_pattern(steps, counts, start, itemsize)
         array = self._strided(counts, [step * itemsize for step in steps], start, element)
-        return NkiTensor(storage, array, start, repeats=_overlaps(steps, counts))
-
-    def vector_select(self, dim: int, offsets: NkiTensor) -> NoReturn:
-        """Rows chosen by a tensor of indices."""
-        refuse("run-time offsets are not in the stand-in", "offsets")
-
-    def indirect(self, index: Any, num_elem: int | None = None) -> NoReturn:
-        """On-chip gather of Trn3."""
-        refuse(".indirect needs Trn3; the target is Trn2")
-
-    # How views are made
+        return NkiTensor(storage, array, start, repeats=overlaps(steps, counts))
 
     def _with(self, array: Array) -> NkiTensor:
         return NkiTensor(self._storage, array, self._offset, self._repeats)
@@ -355,45 +373,10 @@ class NkiTensor:
         column = start // itemsize % per_partition
         if len(counts) < 2 or steps[0] != per_partition:
             refuse(
-                f"{_pairs(zip(steps, counts, strict=True))}: on chip the first pair is [elements per partition, "
+                f"{pairs(zip(steps, counts, strict=True))}: on chip the first pair is [elements per partition, "
                 f"partitions], here [{per_partition}, at most {storage.array.shape[0]}], and a free pair follows",
                 "pattern",
             )
-        end = column + sum(step * (count - 1) for step, count in zip(steps[1:], counts[1:], strict=True))
+        end = column + reach(steps[1:], counts[1:])
         if end >= per_partition:
             refuse(f"the free dimensions end at element {end} of a partition that holds {per_partition}", "pattern")
-
-
-def _spread(items: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Replaces `...` by full slices."""
-    holes = [position for position, item in enumerate(items) if item is Ellipsis]
-    if len(holes) > 1 or len(items) - len(holes) > len(shape):
-        refuse(f"{len(items)} indices for the {len(shape)} dimensions of {shape}")
-    hole = holes[0]
-    missing = len(shape) - len(items) + 1
-    return (*items[:hole], *[slice(None)] * missing, *items[hole + 1 :])
-
-
-def _fill(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """`shape` with its one -1 replaced, checked against the number of elements."""
-    known = math.prod(item for item in shape if item != -1)
-    if shape.count(-1) == 1 and known > 0 and size % known == 0:
-        shape = tuple(size // known if item == -1 else item for item in shape)
-    if not shape or min(shape) < 1 or math.prod(shape) != size:
-        refuse(f"{size} elements do not fill {shape}", "shape")
-    return shape
-
-
-def _overlaps(steps: list[int], counts: list[int]) -> bool:
-    """Whether two indices of the pattern may name one element (sufficient check: sorted dimensions nest)."""
-    reach = 0
-    for step, count in sorted(zip(steps, counts, strict=True)):
-        if count > 1:
-            if step <= reach:
-                return True
-            reach += step * (count - 1)
-    return False
-
-
-def _pairs(pattern: Any) -> list[list[int]]:
-    return [list(pair) for pair in pattern]

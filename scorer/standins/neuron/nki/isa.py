@@ -1,8 +1,8 @@
 """nki.isa: the instructions of a NeuronCore.
 
-One module per group: `_isa_data` (DMA, copies, constants), `_isa_tensor` (Tensor engine), `_isa_scalar` (Scalar
-engine), `_isa_vector` (element-wise), `_isa_reduce`, `_isa_select`. Every instruction computes in fp32, rounds once to
-the type of `dst`, and takes a trailing `name`, which is a label only.
+One module per group: `_isa_dma` (DMA), `_isa_data` (copies on chip, constants), `_isa_tensor` (Tensor engine),
+`_isa_scalar` (Scalar engine), `_isa_vector` (element-wise), `_isa_reduce`, `_isa_select`. Every instruction computes in
+fp32, rounds once to the type of `dst`, and takes a trailing `name`, which is a label only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 from ._enums import dge_mode, dma_engine, engine, matmul_perf_mode, nc_version, oob_mode, reduce_cmd
 from ._errors import NkiValidationError, refuse
-from ._isa_data import dma_copy, dma_transpose, iota, memset, tensor_copy, tensor_copy_predicated
+from ._isa_data import iota, memset, tensor_copy, tensor_copy_predicated
+from ._isa_dma import dma_compute, dma_copy, dma_transpose
 from ._isa_reduce import bn_aggr, bn_stats, tensor_reduce, tensor_scalar_reduce, tensor_tensor_scan
 from ._isa_scalar import activation, activation_reduce
 from ._isa_select import affine_select, range_select, select_reduce
@@ -27,6 +28,7 @@ __all__ = [
     "bn_aggr",
     "bn_stats",
     "dge_mode",
+    "dma_compute",
     "dma_copy",
     "dma_engine",
     "dma_transpose",
