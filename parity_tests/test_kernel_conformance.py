@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from parity_tests.kernel_checks import assert_close, cores, dtypes, gradients, neuron, random
 from recipe.kernels.relu_squared import NkiReLUSquared, relu_squared_reference
 from recipe.kernels.rms_norm import NkiRMSNorm, rms_norm_reference
 from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, rotary_norm_reference, rotary_tables
@@ -20,20 +21,6 @@ from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, softcap
 
 EPS = 1e-6
 CAP = 15.0
-FP32_STEPS = 128  # rounding steps of fp32 that an operation may add up, of the largest value in its sums
-
-dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=["fp32", "bf16"])
-cores = pytest.mark.parametrize("lnc", [1, 2])
-
-
-def assert_close(found: Tensor, expected: Tensor, what: str) -> None:
-    """`expected` is fp64."""
-    found64 = found.detach().cpu().double()
-    assert found64.shape == expected.shape, what
-    half_unit = torch.finfo(found.dtype).eps / 2
-    allowed = expected.abs() * half_unit * 1.01 + expected.abs().max() * FP32_STEPS * torch.finfo(torch.float32).eps
-    excess = ((found64 - expected).abs() - allowed).max().item()
-    assert excess <= 0.0, f"{what}: beyond the tolerance by {excess}"
 
 
 def rounds_away(found: Tensor, expected: Tensor) -> bool:
@@ -42,25 +29,6 @@ def rounds_away(found: Tensor, expected: Tensor) -> bool:
     with pytest.raises(AssertionError, match="beyond the tolerance"):
         assert_close(wrong.to(found.dtype), expected, "control")
     return True
-
-
-def gradients(
-    function: Callable[..., Tensor | tuple[Tensor, ...]], inputs: list[Tensor], dout: list[Tensor]
-) -> list[Tensor]:
-    """Gradients of `inputs` under the given gradients of the results."""
-    leaves = [tensor.detach().requires_grad_() for tensor in inputs]
-    outputs = function(*leaves)
-    torch.autograd.backward([outputs] if isinstance(outputs, Tensor) else list(outputs), dout)
-    return [leaf.grad for leaf in leaves if leaf.grad is not None]
-
-
-def random(*shape: int, dtype: torch.dtype, scale: float = 1.0, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return (torch.randn(*shape, generator=generator) * scale).to(dtype)
-
-
-def neuron(*tensors: Tensor) -> list[Tensor]:
-    return [tensor.to("neuron") for tensor in tensors]
 
 
 @cores

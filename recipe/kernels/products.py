@@ -1,0 +1,71 @@
+"""How kernels bring their operands into the layout of the Tensor engine.
+
+A product contracts over partitions, at most 128 at a time, so an operand whose rows lie on partitions has to be turned
+around if its columns are what the product sums over. The Tensor engine does that itself, 128 x 128 elements at a time
+and bit for bit; up to four of its results share one bank of PSUM and leave it together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nki.isa as nisa
+import nki.language as nl
+
+PARTITIONS = 128
+BANK = 512  # columns of fp32 that one bank of PSUM holds, and the most that a product has
+
+
+def parts(total: int, longest: int) -> list[tuple[int, int]]:
+    """`total` things in runs of `longest`, the last one shorter if need be: (first, end)."""
+    return [(first, min(first + longest, total)) for first in range(0, total, longest)]
+
+
+def load(source: Any) -> Any:
+    """A tile in SBUF with the shape, type and elements of a view of HBM."""
+    tile = nl.ndarray(shape=source.shape, dtype=source.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=source)
+    return tile
+
+
+def load_parts(source: Any, first: int, end: int) -> list[Any]:
+    """Columns `first` to `end` of a matrix [K, N] in HBM, in tiles of up to 128 rows: one for each product over K."""
+    return [load(source[top:bottom, first:end]) for top, bottom in parts(source.shape[0], PARTITIONS)]
+
+
+def transposed(tiles: list[Any]) -> list[Any]:
+    """Tiles [P, F] that lie below each other, turned around: tiles [up to 128 of F, sum of P], one below the other."""
+    width, dtype = tiles[0].shape[1], tiles[0].dtype
+    lengths = [tile.shape[0] for tile in tiles]
+    found = []
+    for first, end in parts(width, PARTITIONS):
+        turned = nl.ndarray(shape=(end - first, sum(lengths)), dtype=dtype, buffer=nl.sbuf)
+        start = 0
+        for group, last in parts(len(tiles), BANK // PARTITIONS):
+            columns = sum(lengths[group:last])
+            bank = nl.ndarray(shape=(end - first, columns), dtype=dtype, buffer=nl.psum)
+            column = 0
+            for tile in tiles[group:last]:
+                length = tile.shape[0]
+                nisa.nc_transpose(
+                    dst=bank[0 : end - first, column : column + length],
+                    data=tile[0:length, first:end],
+                    engine=nisa.engine.tensor,
+                )
+                column += length
+            nisa.tensor_copy(dst=turned[0 : end - first, start : start + columns], src=bank)
+            start += columns
+        found.append(turned)
+    return found
+
+
+def product(stationary: list[Any], moving: list[Any], rows: tuple[int, int], columns: tuple[int, int]) -> Any:
+    """sum over k of stationary[k][:, rows].T @ moving[k][:, columns], in a bank of PSUM: [rows, columns] in fp32."""
+    (top, bottom), (first, end) = rows, columns
+    found = nl.ndarray(shape=(bottom - top, end - first), dtype=nl.float32, buffer=nl.psum)
+    for k, (weights, data) in enumerate(zip(stationary, moving, strict=True)):
+        depth = weights.shape[0]
+        nisa.nc_matmul(
+            dst=found, stationary=weights[0:depth, top:bottom], moving=data[0:depth, first:end], accumulate=k > 0
+        )
+    return found
