@@ -3,8 +3,12 @@
 import copy
 import importlib.util
 import io
+import os
+import pickle
+import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 import torch
@@ -298,3 +302,104 @@ def test_autocast_runs_products_low_and_losses_wide() -> None:
     assert w.grad is not None
     assert w.grad.dtype == torch.float32
     assert torch.equal(product.detach().cpu(), (x.bfloat16() @ w.bfloat16()).detach().cpu())
+
+
+def test_importing_torch_alone_brings_the_device() -> None:
+    """As Amazon's package does, by the entry point that torch looks for."""
+    command = "import torch; print(torch.ones(2, device='neuron').device, torch.neuron.device_count())"
+    stand_in = str(Path(str(torch_neuronx.__file__)).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": stand_in}
+    environment.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
+    said = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["neuron:0", "1"]
+    without = subprocess.run(
+        [sys.executable, "-c", command], env={**environment, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert without.returncode != 0
+    assert "neuron" in without.stderr
+
+
+def test_pinned_memory_says_so_and_crosses() -> None:
+    pinned = [
+        torch.empty(3, pin_memory=True),
+        torch.tensor([1, 2], pin_memory=True),
+        torch.zeros(2, 2, pin_memory=True),
+        torch.arange(4.0).pin_memory(),
+    ]
+    assert [tensor.is_pinned() for tensor in pinned] == [True] * 4
+    assert not torch.empty(3).is_pinned()
+    assert pinned[-1].view(2, 2).is_pinned()
+    assert pinned[-1].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert pinned[-1].to("neuron", non_blocking=True).tolist() == [0.0, 1.0, 2.0, 3.0]
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(4.0)), 2, pin_memory=True)
+    assert [batch.is_pinned() for (batch,) in loader] == [True, True]
+    with pytest.raises(RuntimeError, match="only CPU memory can be pinned"):
+        torch.empty(3, device="neuron", pin_memory=True)
+
+
+def test_streams_and_events() -> None:
+    first, second = torch.neuron.Stream(), torch.Stream(device="neuron")
+    assert isinstance(second, torch.Stream)
+    assert isinstance(torch.Event(), torch.Event)
+    assert first != second
+    assert first == torch.neuron.Stream(stream_id=first.stream_id)
+    default = torch.neuron.current_stream()
+    assert default == torch.neuron.default_stream() == torch.accelerator.current_stream()
+    with torch.neuron.stream(first):
+        assert torch.neuron.current_stream() == first
+        begin, end = torch.neuron.Event(enable_timing=True), torch.Event(enable_timing=True)
+        with pytest.raises(RuntimeError, match="must be recorded"):
+            begin.elapsed_time(end)
+        begin.record()
+        tensor = torch.ones(3, device="neuron") * 2
+        tensor.record_stream(second)
+        end.record(first)
+        second.wait_event(end)
+        with second:
+            assert torch_neuronx.current_stream() == second
+    assert torch.neuron.current_stream() == default
+    torch.accelerator.set_stream(second)
+    assert torch.neuron.current_stream() == second
+    torch.neuron.set_stream(default)
+    assert begin.elapsed_time(end) > 0
+    assert end.query()
+    assert first.query()
+    with pytest.raises(RuntimeError, match="enable_timing"):
+        first.record_event().elapsed_time(end)
+    assert tensor.tolist() == [2.0] * 3
+
+
+def test_memory_is_counted() -> None:
+    before = torch.neuron.memory_allocated()
+    torch.neuron.reset_peak_memory_stats()
+    kept = torch.ones(1000, device="neuron")
+    alias = kept.view(10, 100)[2]
+    assert torch.neuron.memory_allocated() == before + 4000
+    other = kept + 1
+    assert torch_neuronx.memory.memory_allocated() == before + 8000
+    del other
+    assert torch.neuron.memory_allocated() == before + 4000
+    del kept
+    assert torch.neuron.memory_allocated() == before + 4000, "a view keeps all of its storage"
+    del alias
+    assert torch.accelerator.memory_allocated() == torch.neuron.memory_allocated() == before
+    assert torch.neuron.max_memory_allocated() == torch.accelerator.max_memory_allocated() == before + 8000
+    assert torch.neuron.memory_stats()["allocated_bytes"]["peak"] == before + 8000
+
+
+@pytest.mark.parametrize(("cores", "size"), [("1", 12), ("2", 24), ("", 24)])
+def test_a_logical_core_has_the_memory_of_its_physical_ones(
+    cores: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEURON_LOGICAL_NC_CONFIG", cores)
+    assert torch.neuron.get_device_properties(0).total_memory == size * 2**30
+    free, total = torch.neuron.mem_get_info()
+    assert 0 < free <= total == size * 2**30
+
+
+def test_tensors_are_pickled() -> None:
+    tensor = torch.arange(6.0, device="neuron").view(2, 3)
+    again = pickle.loads(pickle.dumps(tensor[1]))
+    assert again.device.type == "neuron"
+    assert again.tolist() == [3.0, 4.0, 5.0]

@@ -167,6 +167,9 @@ def test_compiling_changes_no_bit_and_recompiles_for_another_shape() -> None:
     assert len(compiler.graphs) == before + 1
     compiled(x[:2].clone())
     assert len(compiler.graphs) == before + 2
+    *_, first, second = torch.neuron.get_dynamo_metrics()
+    assert first.graph_id != second.graph_id
+    assert first.graph_node_count == second.graph_node_count == 3
 
 
 def test_the_observer_is_told_of_each_compilation() -> None:

@@ -6,7 +6,17 @@ backend named "neuron", and NKI kernels work as they do on a device. `STAND_IN` 
 
 from __future__ import annotations
 
-import torch
+from typing import Any
+
+
+def _autoload() -> None:
+    """Called by ``import torch``, which finds it as an entry point of this package: importing has done everything.
+
+    Stands first because torch calls it while this module waits for torch, where a program imports this one first.
+    """
+
+
+import torch  # noqa: E402
 
 STAND_IN = True
 __version__ = "2.11.3+standin"
@@ -26,9 +36,29 @@ if not getattr(nki, "STAND_IN", False):
         "that holds this package first on PYTHONPATH, or install Amazon's torch_neuronx beside Amazon's nki"
     )
 
-from . import device  # noqa: E402
+from ._device import register  # noqa: E402
 from .kernels import nki_op, wrap_nki  # noqa: E402
+from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream  # noqa: E402
 
-device.register()
+register()
 
-__all__ = ["STAND_IN", "__version__", "nki_op", "wrap_nki"]
+__all__ = [
+    "STAND_IN",
+    "Event",
+    "Stream",
+    "StreamContext",
+    "__version__",
+    "current_stream",
+    "default_stream",
+    "nki_op",
+    "set_stream",
+    "stream",
+    "wrap_nki",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What else a program asks of the package is asked of ``torch.neuron``: memory, devices, metrics."""
+    if not name.startswith("_") and hasattr(torch.neuron, name):  # type: ignore[attr-defined]
+        return getattr(torch.neuron, name)  # type: ignore[attr-defined]
+    raise AttributeError(f"torch_neuronx.{name} is not in this stand-in for torch_neuronx", name=name, obj=None)

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from . import kernels
 
-graphs: list[int] = []
-"""The number of operators of each graph compiled in this process, in order; a recompilation is one more graph."""
+
+@dataclass(frozen=True)
+class CompiledGraph:
+    """One graph that was compiled: its number in this process, its name, its operators."""
+
+    graph_id: str
+    graph_name: str
+    graph_node_count: int
+
+
+graphs: list[CompiledGraph] = []
+"""What was compiled in this process, in order; a recompilation is one more graph."""
 
 
 def register() -> None:
@@ -49,5 +60,7 @@ def compile_graph(
         raise RuntimeError(
             'torch.compile(backend="neuron", dynamic=True): the device compiles for fixed shapes; drop dynamic=True'
         )
-    graphs.append(sum(node.op in ("call_function", "call_method", "call_module") for node in graph.graph.nodes))
+    operators = sum(node.op in ("call_function", "call_method", "call_module") for node in graph.graph.nodes)
+    graphs.append(CompiledGraph(str(len(graphs)), f"graph_{len(graphs)}", operators))
+    torch._dynamo.utils.counters["neuron"]["compiled_graphs"] += 1
     return graph.forward

@@ -13,6 +13,7 @@ from .memory import DEVICE_TYPE, check_index, host_of, on_device, place, storage
 def kernels() -> dict[str, Callable[..., Any]]:
     """The neuron kernels of this module by operator name."""
     return {
+        "record_stream": _record_stream,
         "empty.memory_format": _empty,
         "empty_strided": _empty_strided,
         "copy_": _copy_,
@@ -86,6 +87,10 @@ def _to_copy(
 
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.is_cpu else host_of(tensor)
+
+
+def _record_stream(self: torch.Tensor, stream: Any) -> None:
+    """Nothing to record: memory is given back when the last tensor that uses it goes, on whatever stream."""
 
 
 def _local_scalar_dense(self: torch.Tensor) -> bool | float | int | complex:

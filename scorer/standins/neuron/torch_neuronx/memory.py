@@ -14,6 +14,18 @@ from typing import Any, cast
 
 import torch
 
+from .accounting import (  # torch_neuronx.memory is also where programs look for these
+    Allocation,
+    max_memory_allocated,  # noqa: F401
+    max_memory_reserved,  # noqa: F401
+    memory_allocated,  # noqa: F401
+    memory_reserved,  # noqa: F401
+    memory_stats,  # noqa: F401
+    memory_summary,  # noqa: F401
+    reset_accumulated_memory_stats,  # noqa: F401
+    reset_peak_memory_stats,  # noqa: F401
+)
+
 DEVICE_TYPE = "neuron"
 INDEX = 0
 """The index of the device. A rank has one device and the stand-in no way to number it: neuron:0 on every rank."""
@@ -39,7 +51,11 @@ def host_of(tensor: torch.Tensor) -> torch.Tensor:
 
     Raises AttributeError for a tensor of another device.
     """
-    host: torch.Tensor = tensor.untyped_storage().host  # type: ignore[attr-defined]
+    storage = tensor.untyped_storage()
+    try:
+        host: torch.Tensor = storage.host  # type: ignore[attr-defined]
+    except AttributeError:
+        host = _host_of_foreign(storage)
     if tensor.is_conj() or tensor.is_neg():  # views that torch resolves when an operator reads them
         physical = torch._neg_view(tensor) if tensor.is_neg() else tensor
         physical = torch._conj(physical) if tensor.is_conj() else physical
@@ -69,7 +85,8 @@ def on_device(host: torch.Tensor) -> torch.Tensor:
     capsule = _to_dlpack(host)
     _int32_at(_capsule_pointer(capsule, b"dltensor") + _DL_DEVICE_TYPE_OFFSET).value = _DL_EXTENSION_DEVICE
     tensor: torch.Tensor = _from_dlpack(capsule)
-    tensor.untyped_storage().host = host  # type: ignore[attr-defined]
+    storage: Any = tensor.untyped_storage()
+    storage.host, storage.allocation = host, Allocation(storage.nbytes())
     return tensor
 
 
@@ -77,8 +94,19 @@ def storage_over(host: torch.Tensor) -> torch.UntypedStorage:
     """A storage of the device over the whole storage of the CPU tensor `host`."""
     memory = host.untyped_storage()
     storage = cast(Any, _new_storage(memory.data_ptr(), torch.device(DEVICE_TYPE, INDEX), memory.nbytes()))
-    storage.host = host
+    storage.host, storage.allocation = host, Allocation(memory.nbytes())
     return cast(torch.UntypedStorage, storage)
+
+
+def _host_of_foreign(storage: torch.UntypedStorage) -> torch.Tensor:
+    """The host of a storage that torch itself laid over the memory of another one, as it does to pickle that one.
+
+    It lives as long as that memory does, of which nobody is told: so it is used, and not kept.
+    """
+    if storage.device.type != DEVICE_TYPE:
+        raise AttributeError(f"a storage on {storage.device} has no host")
+    memory = (ctypes.c_char * storage.nbytes()).from_address(storage.data_ptr())
+    return torch.frombuffer(memory, dtype=torch.uint8)
 
 
 def device_count() -> int:

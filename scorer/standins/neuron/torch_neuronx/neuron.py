@@ -7,12 +7,17 @@ from typing import Any
 
 import torch
 
-from . import memory, randomness
+from . import accounting, compiler, memory, randomness, streams
 from .memory import DEVICE_TYPE
 
 
 class NeuronModule:
-    """The device module ``torch.neuron``."""
+    """The device module ``torch.neuron``; with what `accounting` and `streams` list for it."""
+
+    memory = accounting
+
+    def __init__(self) -> None:
+        self.__dict__.update(accounting.FUNCTIONS | streams.FUNCTIONS)
 
     def is_available(self) -> bool:
         """Whether the device can be used."""
@@ -48,8 +53,37 @@ class NeuronModule:
     def synchronize(self, device: Any = None) -> None:
         """Wait until the device is idle."""
 
-    def empty_cache(self) -> None:
-        """Give unused memory back."""
+    def get_device_properties(self, device: Any = None) -> accounting.DeviceProperties:
+        """Name and memory of the device."""
+        return accounting.DeviceProperties(self.get_device_name(device), accounting.total_memory())
+
+    def is_bf16_supported(self) -> bool:
+        """Whether the device computes in bfloat16."""
+        return True
+
+    def get_dynamo_metrics(self) -> list[compiler.CompiledGraph]:
+        """The graphs that ``torch.compile`` made for the device, in order; a recompilation is one more."""
+        return list(compiler.graphs)
+
+    def reset_dynamo_metrics(self) -> None:
+        """Forget those graphs."""
+        compiler.graphs.clear()
+
+    def wait_stream(self, stream: Any) -> None:
+        """Let the current stream wait for `stream`."""
+        streams.current_stream().wait_stream(stream)
+
+    def wait_event(self, event: Any) -> None:
+        """Let the current stream wait for `event`."""
+        streams.current_stream().wait_event(event)
+
+    def record_event(self, event: Any = None) -> streams.Event:
+        """Record `event`, or a new one, on the current stream."""
+        return streams.current_stream().record_event(event)
+
+    def query(self) -> bool:
+        """Whether the work on the current stream is done."""
+        return streams.current_stream().query()
 
     def manual_seed(self, seed: int) -> None:
         """Seed the device's generator."""

@@ -7,6 +7,7 @@ kernel either: torch then raises NotImplementedError with the operator's name.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ WHOLE = {
 }
 
 # Words in the names of operators that make or take tensors without plain memory: the device has none.
-NOT_STRIDED = ("sparse", "mkldnn", "quantize", "nested", "fbgemm", "coo", "csr", "_pack_padded", "jagged")
+NOT_STRIDED = re.compile("sparse|mkldnn|quantize|nested|fbgemm|coo|csr|_pack_padded|jagged")
 
 
 def register() -> None:
@@ -73,7 +74,7 @@ def register() -> None:
 
 
 def _runs_on_host(qualified: str, name: str) -> bool:
-    if any(word in name for word in NOT_STRIDED):
+    if NOT_STRIDED.search(name):
         return False
     has_cpu_kernel: bool = torch._C._dispatch_has_kernel_for_dispatch_key(qualified, "CPU")
     return has_cpu_kernel or name in WHOLE or name.startswith("_foreach_")
