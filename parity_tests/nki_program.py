@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -10,6 +11,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 import numpy as np
+import pytest
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 FP16 = np.dtype(np.float16)
@@ -80,3 +82,24 @@ def same_bits(found: np.ndarray, expected: np.ndarray) -> bool:
         and found.dtype == expected.dtype
         and np.ascontiguousarray(found).tobytes() == np.ascontiguousarray(expected).tobytes()
     )
+
+
+def empty(*shape: int, dtype: Any = nl.float32, buffer: Any = nl.sbuf) -> Any:
+    """An undefined tile; inside a kernel only."""
+    return nl.ndarray(shape, dtype=dtype, buffer=buffer)
+
+
+@dataclass(frozen=True)
+class Check:
+    """`trips` raises an error that says `message`, `passes` does not."""
+
+    trips: Callable[[], Any]
+    message: str
+    passes: Callable[[], Any]
+
+    def hold(self) -> None:
+        """Runs both inside a kernel."""
+        with pytest.raises(nki.NkiValidationError) as caught:
+            run(self.trips)
+        assert self.message in str(caught.value)
+        run(self.passes)

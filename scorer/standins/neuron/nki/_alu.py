@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._dtypes import Array
+from ._dtypes import Array, Dtype
 from ._errors import refuse
 
 Float = NDArray[Any]  # fp32; NumPy's stubs widen most fp32 expressions, so the type is not stated
@@ -46,16 +46,43 @@ class Operator:
     def __repr__(self) -> str:
         return f"nl.{self.name}"
 
-    def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        refuse(
-            f"nl.{self.name}(...) as a function is experimental in NKI and not in the stand-in; pass nl.{self.name} "
-            "as op= to an nki.isa instruction"
-        )
+    def __call__(self, *operands: Any, dtype: Any = None) -> Any:
+        """The function of that name: a new SBUF tile, made with instructions of `nki.isa`."""
+        function = FUNCTIONS.get(self.name)
+        if function is None:
+            refuse(f"nl.{self.name} is a token for op=, no function")
+        return function(*operands, dtype=dtype)
 
     def reduce_pair(self, left: Array, right: Array) -> Array:
         """Combines two partial reductions."""
         result: Array = (self.binary if self.binary is not None else self.bitvec)(left, right)
         return result
+
+
+_NO_DIVIDER = "passes the simulator and is rejected by the compiler for Trn2: "
+# What to write instead of operators that have no role on Trn2.
+REMEDIES = {
+    "divide": _NO_DIVIDER + "multiply by the reciprocal",
+    "fmod": _NO_DIVIDER + "subtract the multiple, from reciprocal, multiply and a cast to int32",
+    "mod": _NO_DIVIDER + "subtract the multiple, from reciprocal, multiply and a cast to int32",
+    "prelu": "takes its slope in activate2, which needs Trn3: combine relu(x) and relu(-x) with scalar_tensor_tensor",
+}
+
+# Instruction-free callables `nl.<operator>(x[, y])`, filled in by `_language_math`.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def _shift_right(values: Array, amount: Any, out: Array | None = None) -> Array:
+    """Logical: zeros come in from the left, whatever the sign."""
+    bits = np.dtype(f"u{values.itemsize}")
+    shifted: Array = np.right_shift(_bits(values, bits), _bits(amount, bits)).view(values.dtype)
+    return shifted
+
+
+def _bits(values: Any, dtype: Dtype) -> Array:
+    array = np.asarray(values)
+    result: Array = array.astype(f"i{dtype.itemsize}").view(dtype) if array.dtype.kind == "i" else array.astype(dtype)
+    return result
 
 
 def _vectorize(function: Callable[[float], float]) -> Callable[[Float], Float]:
@@ -183,7 +210,7 @@ OPERATORS: dict[str, Operator] = {
         Operator("bitwise_or", bitvec=np.bitwise_or, reduce=True),
         Operator("bitwise_xor", bitvec=np.bitwise_xor, reduce=True),
         Operator("left_shift", bitvec=np.left_shift),
-        Operator("right_shift", bitvec=np.right_shift),
+        Operator("right_shift", bitvec=_shift_right),
         Operator("invert", bitvec=np.invert),
         # unary ALU, activation, or both (the table's valid range: nki.api.shared, section on activation functions)
         _both("abs", np.abs, Activation(np.abs)),
@@ -259,6 +286,8 @@ def activate(op: Operator, x: Float, out: Float | None = None) -> Float:
     Values outside the table's range, NaN included, are refused.
     """
     table = op.activation
+    if table is None and op.name in REMEDIES:
+        refuse(f"{op!r} {REMEDIES[op.name]}", "op")
     if table is None:
         refuse(f"{op!r} is no activation function; expected one of nl.{', nl.'.join(ACTIVATIONS)}", "op")
     if table.high is not None:

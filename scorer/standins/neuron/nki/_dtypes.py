@@ -31,6 +31,8 @@ uint8 = np.dtype(np.uint8)
 uint16 = np.dtype(np.uint16)
 uint32 = np.dtype(np.uint32)
 bool_ = np.dtype(np.bool_)
+int64 = np.dtype(np.int64)
+uint64 = np.dtype(np.uint64)
 
 SUPPORTED = {
     "float32": float32,
@@ -47,10 +49,24 @@ SUPPORTED = {
     "uint32": uint32,
     "bool": bool_,
 }
+# NKI 0.7: only for one element, which scalar_load and scalar_store move.
+SCALAR_ONLY = frozenset({int64, uint64})
 FLOATS = frozenset({float32, bfloat16, float16, float8_e4m3, float8_e4m3fn, float8_e5m2})
 INTEGERS = frozenset({int8, int16, int32, uint8, uint16, uint32})
 _TYPES = frozenset(SUPPORTED.values())
 FP8 = frozenset({float8_e4m3, float8_e4m3fn, float8_e5m2})
+
+
+class AbsentType:
+    """A name of an element type that tensors of Trn2 (or NumPy) cannot have; kernels may compare types with it."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name = name
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"nl.{self.name}"
+
 
 FP32_MIN = float(np.finfo(np.float32).min)
 _EXACT_INTEGER = 2**24
@@ -62,6 +78,8 @@ _POISON_INTEGER = 4
 def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
     """The element type that `value` names: an `nl` dtype, a tensor's dtype, a NumPy scalar type or dtype, or a name."""
     found: Dtype | None = None
+    if isinstance(value, AbsentType):
+        refuse(f"{value!r} {value.why}", operand)
     if isinstance(value, str):
         found = SUPPORTED.get(value)
     elif isinstance(value, (type, np.dtype)):

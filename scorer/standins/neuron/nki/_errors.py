@@ -36,6 +36,10 @@ class NkiValidationError(Exception):
         return ": ".join(part for part in parts if part is not None)
 
 
+class AbsentNameError(NkiValidationError, AttributeError):
+    """A name that not every NKI from 0.5 to 0.7 has, or none any more. `hasattr` sees that it is absent."""
+
+
 def refuse(message: str, operand: str | None = None) -> NoReturn:
     """Raises `NkiValidationError`. Kernel and source line are added on the way out, see `locate`."""
     raise NkiValidationError(message, operand)
@@ -100,6 +104,8 @@ def _ours(frame: FrameType) -> bool:
 def _public_name(frame: FrameType) -> str:
     module = frame.f_globals["__name__"].removeprefix(_PACKAGE)
     name = frame.f_code.co_qualname
+    if name == "Operator.__call__":
+        return f"nki.language.{frame.f_locals['self'].name}"
     if module == ".isa" or module.startswith("._isa"):
         return f"nki.isa.{name}"
-    return name if "." in name else f"nki.language.{name}"
+    return name if "." in name else f"nki.language.{name.removesuffix('_')}"

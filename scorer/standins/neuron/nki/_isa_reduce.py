@@ -1,4 +1,4 @@
-"""Reductions, scans and statistics over the free dimensions (Vector engine)."""
+"""Reductions and statistics over the free dimensions (Vector engine), and over the partitions (GpSimd)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._operands import (
     Instruction,
     as_float32,
     fit,
-    not_both_psum,
+    only_sbuf,
     read,
     read_float32,
     scalar,
@@ -61,6 +61,32 @@ def tensor_reduce(
     return DONE
 
 
+def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: str | None = None) -> Instruction:
+    """Reduces `data` over its partitions into one (GpSimd): add, average, maximum, bitwise_or, bitwise_and.
+
+    Slow; for sums a product with a vector of ones is faster.
+    """
+    found = operator_of(op, "op")
+    if found.name not in _PARTITION_REDUCTIONS:
+        refuse(f"{op!r}; expected one of nl.{', nl.'.join(_PARTITION_REDUCTIONS)}", "op")
+    dst = target(dst, max_rank=_PARTITION_RANK)
+    only_sbuf(dst, "dst", "GpSimd")
+    values = read_float32(data, "data") if found.bitvec is None else read(data, "data")
+    only_sbuf(data, "data", "GpSimd")
+    free = values.size // values.shape[0]
+    if dst.shape[0] != 1 or dst.size != free:
+        refuse(f"shape {dst.shape}; data {values.shape} leaves one partition of {free} elements", "dst")
+    if found.bitvec is not None:
+        if values.dtype not in INTEGERS or values.dtype != dst.dtype:
+            refuse(f"{found!r} reduces integers to the same type; found {values.dtype} to {dst.dtype}", "op")
+        write(dst, found.bitvec.reduce(values, axis=0))
+    elif found.name == "average":
+        write(dst, np.add.reduce(values, axis=0) * np.float32(1.0 / values.shape[0]))
+    else:
+        write(dst, found.binary.reduce(values, axis=0))
+    return DONE
+
+
 def tensor_scalar_reduce(
     dst: Any,
     data: Any,
@@ -101,39 +127,6 @@ def tensor_scalar_reduce(
     return DONE
 
 
-def tensor_tensor_scan(
-    dst: Any,
-    data0: Any,
-    data1: Any,
-    initial: Any,
-    op0: Any,
-    op1: Any,
-    reverse0: bool = False,
-    reverse1: bool = False,
-    name: str | None = None,
-) -> Instruction:
-    """`r[i] = (data0[i] op0 r[i-1]) op1 data1[i]` along the free elements, `r[-1] = initial`; not both in PSUM."""
-    first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
-    if first.binary is None or second.binary is None:
-        refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")
-    dst = target(dst)
-    left, right = read_float32(data0, "data0"), read_float32(data1, "data1")
-    not_both_psum(data0, data1, "data0, data1")
-    fit(dst, left, "data0")
-    fit(dst, right, "data1")
-    partitions = left.shape[0]
-    columns0, columns1 = left.reshape(partitions, -1).T, right.reshape(partitions, -1).T
-    running = np.broadcast_to(np.asarray(scalar(initial, partitions, 2, "initial")), (partitions, 1)).reshape(-1)
-    result = np.empty((partitions, columns0.shape[0]), np.float32)
-    for position, (column0, column1) in enumerate(zip(columns0, columns1, strict=True)):
-        inner = first.binary(running, column0) if reverse0 else first.binary(column0, running)
-        inner = as_float32(inner)
-        running = as_float32(second.binary(column1, inner) if reverse1 else second.binary(inner, column1))
-        result[:, position] = running
-    write(dst, result)
-    return DONE
-
-
 def bn_stats(dst: Any, data: Any, name: str | None = None) -> Instruction:
     """Count, mean and variance x count of the even elements, then of the odd ones; up to 512 elements per partition."""
     values = read_float32(data, "data")
@@ -171,6 +164,8 @@ def bn_aggr(dst: Any, data: Any, name: str | None = None) -> Instruction:
     return DONE
 
 
+_PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
+_PARTITION_RANK = 5
 _LOAD_REDUCE = reduce_cmd.load_reduce
 _COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce, reduce_cmd.load_reduce)
 

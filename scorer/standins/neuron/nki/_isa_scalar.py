@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ._alu import activate, operator_of, reduction
 from ._core import Accumulators
-from ._enums import reduce_cmd
+from ._enums import choose, engine, reduce_cmd
 from ._errors import refuse
 from ._operands import DONE, Instruction, finish, fit, place, read_float32, scalar, target, write
 from ._tensor import NkiTensor
+from ._versions import since
 
 
 def activation(
@@ -24,14 +25,18 @@ def activation(
     reduce_op: Any = None,
     reduce_res: Any = None,
     reduce_cmd: Any = reduce_cmd.idle,
+    engine: Any = engine.scalar,
     name: str | None = None,
 ) -> Instruction:
-    """`dst = op(data * scale + bias)`; scale and bias are numbers or fp32 tensors (P, 1).
+    """`dst = op(data * scale + bias)`; scale and bias are numbers or tensors (P, 1), scale fp32, bias of any type.
 
     `reduce_op=nl.add` sums the fp32 results over the free dimensions into the engine's registers as `reduce_cmd` says;
     `reduce_res` (P, 1) receives the registers.
     """
     found = operator_of(op, "op")
+    if engine is not _SCALAR:
+        since("0.7", "engine", "leave it out: activation runs on the Scalar engine", "engine")
+        choose(engine, (_SCALAR,))
     values = read_float32(data, "data")
     dst = target(dst)
     fit(dst, values, "data")
@@ -40,7 +45,7 @@ def activation(
         factor = scalar(scale, values.shape[0], values.ndim, "scale")
         values, spare = np.multiply(values, factor, out=values if spare else None), True
     if bias is not None and (type(bias) is not float or bias != 0.0):
-        shift = scalar(bias, values.shape[0], values.ndim, "bias")
+        shift = scalar(bias, values.shape[0], values.ndim, "bias", any_type=True)
         values, spare = np.add(values, shift, out=values if spare else None), True
     result = activate(found, values, place(dst, values, spare))
     finish(dst, result)
@@ -107,6 +112,7 @@ def register_target(result: Any, partitions: int) -> NkiTensor:
     return found
 
 
+_SCALAR = engine.scalar
 NEUTRAL = {"add": 0.0, "multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
 _IDLE, _RESET, _RESET_REDUCE, _LOAD_REDUCE = (
     reduce_cmd.idle,

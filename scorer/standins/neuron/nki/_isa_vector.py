@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ._alu import Operator, operator_of
+from ._alu import REMEDIES, Operator, operator_of, reduction
 from ._dtypes import INTEGERS, Array, int32, uint32
-from ._enums import choose, engine
+from ._enums import choose, engine, reduce_cmd
 from ._errors import refuse
+from ._isa_scalar import accumulate
 from ._operands import (
     DONE,
     Instruction,
@@ -27,6 +28,7 @@ from ._operands import (
 )
 from ._storage import Buffer
 from ._tensor import NkiTensor
+from ._versions import since
 
 
 def tensor_tensor(
@@ -42,7 +44,7 @@ def tensor_tensor(
     if found.bitvec is not None:
         return _bitwise(dst, data1, data2, found, engine)
     if found.binary is None:
-        refuse(f"{op!r} takes no two tiles", "op")
+        refuse(f"{op!r} {REMEDIES.get(found.name, 'takes no two tiles')}", "op")
     if engine is not _UNKNOWN:
         choose(engine, _ALU_ENGINES)
     if _exact(dst, data1, data2, found, engine):
@@ -108,12 +110,22 @@ def scalar_tensor_tensor(
     operand1: Any,
     reverse0: bool = False,
     reverse1: bool = False,
+    reduce_cmd: Any = reduce_cmd.reset_reduce,
+    reduce_op: Any = None,
+    reduce_res: Any = None,
     name: str | None = None,
 ) -> Instruction:
-    """`dst = (data op0 operand0) op1 operand1`; operand0 is a number or an fp32 tensor (P, 1), operand1 a tile."""
+    """`dst = (data op0 operand0) op1 operand1`; operand0 is a number or an fp32 tensor (P, 1), operand1 a tile.
+
+    NKI 0.7: `reduce_op` (add, multiply, maximum, minimum) reduces the result over the free dimensions into the Vector
+    engine's registers as `reduce_cmd` says, and `reduce_res` (P, 1) receives them.
+    """
     first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
     if first.binary is None or second.binary is None:
-        refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")
+        remedy = REMEDIES.get(first.name) or REMEDIES.get(second.name) or "only arithmetic operators of two operands"
+        refuse(f"{op0!r}, {op1!r}: {remedy}", "op0, op1")
+    if "power" in (first.name, second.name):
+        refuse("nl.power runs on GpSimd, in tensor_tensor only", "op0, op1")
     dst = target(dst)
     values, tile = read_float32(data, "data"), read_float32(operand1, "operand1")
     not_both_psum(data, operand1, "data, operand1")
@@ -123,7 +135,17 @@ def scalar_tensor_tensor(
     if values.shape != tile.shape:
         values, tile = values.reshape(dst.shape), tile.reshape(dst.shape)
     left, right = (tile, values) if reverse1 else (values, tile)
-    finish(dst, second.binary(left, right, out=place(dst, values, True)))
+    result = second.binary(left, right, out=place(dst, values, True))
+    finish(dst, result)
+    registers = dst._storage.core.vector_registers
+    if reduce_op is None and reduce_res is None and reduce_cmd in _NO_REDUCTION:
+        registers.forget()
+    else:
+        since("0.7", "reducing in scalar_tensor_tensor", "use tensor_reduce on the result", "reduce_cmd")
+        if reduce_cmd not in _REDUCE_COMMANDS:
+            refuse(f"{reduce_cmd!r}; expected reset_reduce, reduce or reset", "reduce_cmd")
+        reduction(reduce_op, "reduce_op", ("add", "multiply", "maximum", "minimum"))
+        accumulate(registers, reduce_cmd, reduce_op, as_float32(result), reduce_res)
     return DONE
 
 
@@ -136,6 +158,8 @@ def reciprocal(dst: Any, data: Any, name: str | None = None) -> Instruction:
     return DONE
 
 
+_NO_REDUCTION = (reduce_cmd.reset_reduce, reduce_cmd.idle)
+_REDUCE_COMMANDS = (reduce_cmd.reset_reduce, reduce_cmd.reduce, reduce_cmd.reset)
 _UNKNOWN, _SCALAR, _VECTOR, _GPSIMD = engine.unknown, engine.scalar, engine.vector, engine.gpsimd
 _ALU_ENGINES = (engine.vector, engine.gpsimd)
 _SCALAR_ENGINE_OPERATORS = {("multiply", "add"), ("multiply", None), ("add", None)}
@@ -144,12 +168,20 @@ _SCALAR_ENGINE_OPERATORS = {("multiply", "add"), ("multiply", None), ("add", Non
 def _step(values: Array, op: Operator, operand: Any, reverse: bool, which: str, out: Array | None) -> Array:
     """One step of tensor_scalar, into `out` (may be `values`) or new memory."""
     if op.binary is None:
+        if op.unary is None and op.name in REMEDIES:
+            refuse(f"{op!r} {REMEDIES[op.name]}", f"op{which}")
         if op.unary is None or op.trn3:
             why = "needs Trn3 as an ALU operator" if op.trn3 else "is no ALU operator"
             refuse(f"{op!r} {why}", f"op{which}")
         if operand is not None and not (isinstance(operand, (int, float)) and operand == 0):
             refuse(f"{operand!r}; the unary operator {op!r} takes 0 or None", f"operand{which}")
         return op.unary(values)
+    if op.name == "power":
+        refuse(
+            "nl.power runs on GpSimd, which takes two tiles; with a scalar it passes the simulator and fails on Trn2: "
+            "use tensor_tensor with a filled tile, or activation (square, sqrt, rsqrt, exp of a multiple of log)",
+            f"op{which}",
+        )
     other = scalar(operand, values.shape[0], values.ndim, f"operand{which}")
     result: Array = op.binary(other, values, out=out) if reverse else op.binary(values, other, out=out)
     return result
@@ -166,6 +198,8 @@ def _exact(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> boo
     left, right = read(data1, "data1"), read(data2, "data2")
     fit(dst, left, "data1")
     fit(dst, right, "data2")
+    if op.name == "power" and right.min() < 0:
+        refuse(f"negative exponent {right.min()} of an integer power; use fp32 tiles", "data2")
     result = np.asarray(op.binary(left.reshape(dst.shape).astype(np.int64), right.reshape(dst.shape).astype(np.int64)))
     write(dst, result.astype(np.int64).astype(dst._array.dtype))
     return True

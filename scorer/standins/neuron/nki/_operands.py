@@ -129,21 +129,26 @@ def fit(dst: NkiTensor, other: Array, operand: str) -> None:
         )
 
 
-def scalar(value: Any, partitions: int, rank: int, operand: str) -> Any:
-    """A per-partition operand, a number or an fp32 tensor (P, 1), shaped to broadcast over `rank` dimensions."""
+def scalar(value: Any, partitions: int, rank: int, operand: str, any_type: bool = False) -> Any:
+    """A per-partition operand, a number or a tensor (P, 1), shaped to broadcast over `rank` dimensions.
+
+    The tensor is fp32, or of `any_type` and converted.
+    """
     if isinstance(value, NkiTensor):
-        array = vector(value, partitions, operand)
+        array = vector(value, partitions, operand, any_type)
         return array if rank == 2 else array.reshape((partitions,) + (1,) * (rank - 1))
     if isinstance(value, (int, float)) or (isinstance(value, np.generic) and value.dtype.kind in "iuf"):
         return np.float32(value)
     raise NkiValidationError(f"expected a number or an fp32 tensor ({partitions}, 1), found {value!r}", operand)
 
 
-def vector(value: Any, partitions: int, operand: str) -> Float:
-    """An fp32 tensor (P, 1) as an array of that shape."""
+def vector(value: Any, partitions: int, operand: str, any_type: bool = False) -> Float:
+    """A tensor (P, 1), fp32 (or of `any_type`), as an fp32 array of that shape."""
     array = read(value, operand)
     if array.shape[0] != partitions or array.size != partitions:
         refuse(f"expected ({partitions}, 1), one value per partition, found {array.shape}", operand)
+    if any_type:
+        array = to_float32(array, operand)
     if array.dtype != float32:
         refuse(f"a per-partition operand must be fp32, found {array.dtype}", operand)
     return array.reshape(partitions, 1)

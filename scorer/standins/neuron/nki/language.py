@@ -1,19 +1,18 @@
-"""nki.language: tensors, element types, operators, the program's place in its launch."""
+"""nki.language: tensors, element types, operators, loops, the program's place in its launch.
+
+Operators are tokens for `op=` and functions of tiles at once. The functions that NKI calls experimental (load, store,
+matmul, reductions, ...) are made of instructions of `nki.isa`; those that pass NKI's simulator and fail on Trn2 are
+refused, with what to write instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import NoReturn
 
 from . import _tile_size as tile_size
 from ._alu import OPERATORS as _OPERATORS
-from ._core import PARTITIONS as _PARTITIONS
-from ._core import current as _current
+from ._dtypes import AbsentType as _AbsentType
 from ._dtypes import (
-    as_dtype,
-    assign,
     bfloat16,
     bool_,
     float8_e4m3,
@@ -24,22 +23,74 @@ from ._dtypes import (
     int8,
     int16,
     int32,
+    int64,
     uint8,
     uint16,
     uint32,
+    uint64,
 )
-from ._errors import refuse as _refuse
-from ._storage import Buffer as _Buffer
-from ._storage import allocate as _allocate
+from ._errors import AbsentNameError as _AbsentNameError
+from ._language_move import all_ as all
+from ._language_move import (
+    broadcast_to,
+    device_print,
+    dropout,
+    expand_dims,
+    gather_flattened,
+    load,
+    load_transpose2d,
+    matmul,
+    mean,
+    prod,
+    rand,
+    random_seed,
+    rms_norm,
+    softmax,
+    store,
+    transpose,
+    var,
+    where,
+)
+from ._language_move import max_ as max
+from ._language_move import min_ as min
+from ._language_move import sum_ as sum
+from ._language_tensors import (
+    affine_range,
+    ds,
+    empty_like,
+    full,
+    is_hbm,
+    is_on_chip,
+    is_psum,
+    is_sbuf,
+    ndarray,
+    num_programs,
+    ones,
+    private_hbm,
+    program_id,
+    program_ndim,
+    psum,
+    sbuf,
+    sequential_range,
+    shared_constant,
+    shared_hbm,
+    shared_identity_matrix,
+    static_range,
+    zeros,
+    zeros_like,
+)
+from ._loops import fori_loop, no_reorder, while_loop
 from ._tensor import NkiTensor
 
 __all__ = [
+    "NKIObject",
     "NkiTensor",
     "abs",
     "abs_max",
     "abs_min",
     "add",
     "affine_range",
+    "all",
     "arctan",
     "average",
     "bfloat16",
@@ -47,25 +98,35 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "bool_",
+    "broadcast_to",
     "bypass",
     "ceil",
     "copy",
     "cos",
+    "device_print",
     "divide",
+    "dropout",
     "ds",
     "empty_like",
     "equal",
     "erf",
     "erf_dx",
     "exp",
+    "expand_dims",
+    "float4_e2m1fn_x4",
     "float8_e4m3",
     "float8_e4m3fn",
+    "float8_e4m3fn_x4",
     "float8_e5m2",
+    "float8_e5m2_x4",
+    "float8_e8m0fnu",
     "float16",
     "float32",
     "floor",
     "fmod",
+    "fori_loop",
     "full",
+    "gather_flattened",
     "gelu",
     "gelu_apprx_sigmoid",
     "gelu_apprx_sigmoid_dx",
@@ -77,6 +138,7 @@ __all__ = [
     "int8",
     "int16",
     "int32",
+    "int64",
     "invert",
     "is_hbm",
     "is_on_chip",
@@ -85,173 +147,78 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "load",
+    "load_transpose2d",
     "log",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "mish",
     "mod",
     "multiply",
     "ndarray",
     "negative",
+    "no_reorder",
     "not_equal",
     "num_programs",
     "ones",
     "power",
     "prelu",
     "private_hbm",
+    "prod",
     "program_id",
     "program_ndim",
     "psum",
+    "rand",
+    "random_seed",
     "reciprocal",
     "relu",
     "right_shift",
+    "rms_norm",
     "rsqrt",
     "sbuf",
     "sequential_range",
+    "shared_constant",
     "shared_hbm",
+    "shared_identity_matrix",
     "sigmoid",
     "sign",
     "silu",
     "silu_dx",
     "sin",
+    "softmax",
     "softplus",
     "sqrt",
     "square",
     "static_range",
+    "store",
     "subtract",
+    "sum",
     "tan",
     "tanh",
+    "tfloat32",
     "tile_size",
+    "transpose",
     "trunc",
     "uint8",
     "uint16",
     "uint32",
+    "uint64",
+    "var",
+    "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
 
-sbuf = _Buffer.sbuf
-psum = _Buffer.psum
-private_hbm = _Buffer.private_hbm
-hbm = private_hbm
-shared_hbm = _Buffer.shared_hbm
-
-_MAX_DIMENSIONS = 5
-
-
-def ndarray(
-    shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "", address: tuple[int, int] | None = None
-) -> NkiTensor:
-    """A new tensor whose contents are undefined: reading an element before it is written is an error.
-
-    On chip at least two dimensions, the first one (partitions) at most 128. Kernel results need `buffer=nl.shared_hbm`.
-    """
-    if address is not None:
-        _refuse(
-            "manual placement is not in the stand-in (the unit of the address is not documented); leave it out",
-            "address",
-        )
-    core = _current()
-    sizes = tuple(map(int, shape))
-    if not sizes or min(sizes) < 1 or len(sizes) > _MAX_DIMENSIONS:
-        _refuse(f"{sizes}: 1 to {_MAX_DIMENSIONS} dimensions, none of size 0, expected", "shape")
-    if type(buffer) is not _Buffer:
-        _refuse(f"{buffer!r} is no buffer; expected nl.sbuf, nl.psum, nl.private_hbm or nl.shared_hbm", "buffer")
-    if (buffer is sbuf or buffer is psum) and (len(sizes) < 2 or sizes[0] > _PARTITIONS):
-        if len(sizes) < 2:
-            _refuse(f"{sizes}: an on-chip tensor has a partition dimension and at least one free dimension", "shape")
-        _refuse(
-            f"{sizes}: Size of partition dimension {sizes[0]} exceeds architecture limitation of {_PARTITIONS}", "shape"
-        )
-    storage = _allocate(core, sizes, as_dtype(dtype), buffer, name)
-    return NkiTensor(storage, storage.array, 0)
-
-
-def zeros(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
-    """A new tensor of zeros."""
-    return full(shape, 0, dtype, buffer, name)
-
-
-def ones(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
-    """A new tensor of ones."""
-    return full(shape, 1, dtype, buffer, name)
-
-
-def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
-    """A new tensor with every element `fill_value`, converted to `dtype`."""
-    tensor = ndarray(shape, dtype, buffer, name)
-    assign(tensor._array, np.full(tensor.shape, fill_value, np.float32 if isinstance(fill_value, float) else np.int64))
-    tensor._storage.note_write(tensor)
-    return tensor
-
-
-def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
-    """A new tensor of zeros with the shape, type and buffer of `x` unless given."""
-    return zeros(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
-
-
-def empty_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
-    """A new undefined tensor with the shape, type and buffer of `x` unless given."""
-    return ndarray(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
-
-
-def ds(start: int, size: int) -> slice:
-    """The slice of `size` elements from `start`."""
-    return slice(start, start + size)
-
-
-def is_hbm(buffer: Any) -> bool:
-    """Whether the buffer is HBM, private or shared."""
-    return buffer is private_hbm or buffer is shared_hbm
-
-
-def is_on_chip(buffer: Any) -> bool:
-    """Whether the buffer is SBUF or PSUM."""
-    return buffer is sbuf or buffer is psum
-
-
-def is_psum(buffer: Any) -> bool:
-    """Whether the buffer is PSUM."""
-    return buffer is psum
-
-
-def is_sbuf(buffer: Any) -> bool:
-    """Whether the buffer is SBUF."""
-    return buffer is sbuf
-
-
-# All three are the same since NKI 0.3: the loop is unrolled.
-affine_range = sequential_range = static_range = range
-
-
-def program_id(axis: int = 0) -> int:
-    """Which core of the launch runs this, from 0."""
-    _only_axis(axis)
-    return _current().index
-
-
-def num_programs(axes: int = 0) -> int:
-    """How many cores run the kernel: 1 or 2."""
-    _only_axis(axes)
-    return _current().launch.cores
-
-
-def program_ndim() -> int:
-    """Dimensions of the launch grid: 1 under `kernel[n]`."""
-    _current()
-    return 1
-
-
-def _only_axis(axis: int) -> None:
-    if axis != 0:
-        _refuse(f"{axis}; the launch grid has one axis, 0", "axis")
-
-
-# The operators, as tokens for op=. NKI's names shadow some of Python's own functions here.
+# The operators: tokens for op=, and functions of tiles. NKI's names shadow some of Python's own functions here.
 add = _OPERATORS["add"]
 subtract = _OPERATORS["subtract"]
 multiply = _OPERATORS["multiply"]
@@ -314,10 +281,39 @@ trunc = _OPERATORS["trunc"]
 cos = _OPERATORS["cos"]
 tan = _OPERATORS["tan"]
 
-_TRN3_TYPES = ("float8_e8m0fnu", "float8_e4m3fn_x4", "float8_e5m2_x4", "float4_e2m1fn_x4")
+# Names that a kernel may compare types with, and that no tensor can have here.
+tfloat32 = _AbsentType("tfloat32", "has no NumPy counterpart; use nl.float32")
+float8_e8m0fnu = _AbsentType("float8_e8m0fnu", "needs Trn3; the target is Trn2")
+float8_e4m3fn_x4 = _AbsentType("float8_e4m3fn_x4", "needs Trn3; the target is Trn2")
+float8_e5m2_x4 = _AbsentType("float8_e5m2_x4", "needs Trn3; the target is Trn2")
+float4_e2m1fn_x4 = _AbsentType("float4_e2m1fn_x4", "needs Trn3; the target is Trn2")
+
+hbm = private_hbm
+
+
+class NKIObject:
+    """Base class of a kernel's own classes."""
+
+
+# Names that only one NKI version has, or none from 0.5 on, with what all of them have instead.
+_NOT_PORTABLE = {
+    "alloc_blocks": ("0.7 only", "ndarray and slices"),
+    "alloc_tiles": ("0.7 only", "ndarray and slices"),
+    "blocks": ("0.7 only", "slices, views and ap"),
+    "tiles": ("0.7 only", "slices, views and ap"),
+    "dynamic_range": ("gone in 0.7", "range, or nl.fori_loop (0.6 and later)"),
+    "arange": ("gone before 0.5", "slices, nl.ds and ap"),
+    "atomic_rmw": ("gone before 0.5", "nki.isa.dma_compute"),
+    "loop_reduce": ("gone before 0.5", "nc_matmul with accumulate, or tensor_tensor"),
+    "mgrid": ("gone before 0.5", "slices, nl.ds and ap"),
+    "par_dim": ("gone before 0.5", "dimension 0, which is the partition dimension"),
+    "spmd_dim": ("gone before 0.5", "kernel[2], nl.program_id"),
+    "ts": ("gone before 0.5", "nl.ds(index * size, size)"),
+}
 
 
 def __getattr__(name: str) -> NoReturn:
-    if name in _TRN3_TYPES:
-        _refuse(f"nl.{name} needs Trn3; the target is Trn2")
+    if name in _NOT_PORTABLE:
+        when, instead = _NOT_PORTABLE[name]
+        raise _AbsentNameError(f"nl.{name} is not in every NKI from 0.5 to 0.7 ({when}): use {instead}")
     raise AttributeError(f"nki.language.{name} is not in this stand-in for NKI", name=name, obj=None)

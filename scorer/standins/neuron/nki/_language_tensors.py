@@ -1,0 +1,168 @@
+"""Making tensors, and the names of loops and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._core import PARTITIONS, current
+from ._dtypes import SCALAR_ONLY, Dtype, as_dtype, assign, uint8
+from ._errors import refuse
+from ._storage import Buffer, Storage, allocate
+from ._tensor import NkiTensor
+
+sbuf = Buffer.sbuf
+psum = Buffer.psum
+private_hbm = Buffer.private_hbm
+shared_hbm = Buffer.shared_hbm
+
+_MAX_DIMENSIONS = 5
+
+
+def ndarray(
+    shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "", address: tuple[int, int] | None = None
+) -> NkiTensor:
+    """A new tensor whose contents are undefined: reading an element before it is written is an error.
+
+    On chip at least two dimensions, the first one (partitions) at most 128. Kernel results need `buffer=nl.shared_hbm`.
+    """
+    if address is not None:
+        refuse(
+            "manual placement is not in the stand-in (the unit of the address is not documented); leave it out",
+            "address",
+        )
+    core = current()
+    sizes = tuple(map(int, shape))
+    if not sizes or min(sizes) < 1 or len(sizes) > _MAX_DIMENSIONS:
+        refuse(f"{sizes}: 1 to {_MAX_DIMENSIONS} dimensions, none of size 0, expected", "shape")
+    if buffer is None:
+        buffer = sbuf
+    if type(buffer) is not Buffer:
+        refuse(f"{buffer!r} is no buffer; expected nl.sbuf, nl.psum, nl.private_hbm or nl.shared_hbm", "buffer")
+    if (buffer is sbuf or buffer is psum) and (len(sizes) < 2 or sizes[0] > PARTITIONS):
+        if len(sizes) < 2:
+            refuse(f"{sizes}: an on-chip tensor has a partition dimension and at least one free dimension", "shape")
+        refuse(
+            f"{sizes}: Size of partition dimension {sizes[0]} exceeds architecture limitation of {PARTITIONS}", "shape"
+        )
+    storage = allocate(core, sizes, _element_type(dtype, sizes), buffer, name)
+    return NkiTensor(storage, storage.array, 0)
+
+
+def zeros(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
+    """A new tensor of zeros."""
+    return full(shape, 0, dtype, buffer, name)
+
+
+def ones(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
+    """A new tensor of ones."""
+    return full(shape, 1, dtype, buffer, name)
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
+    """A new tensor with every element `fill_value`, converted to `dtype`."""
+    tensor = ndarray(shape, dtype, buffer, name)
+    assign(tensor._array, np.full(tensor.shape, fill_value, np.float32 if isinstance(fill_value, float) else np.int64))
+    tensor._storage.note_write(tensor)
+    return tensor
+
+
+def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+    """A new tensor of zeros with the shape, type and buffer of `x` unless given."""
+    return zeros(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
+
+
+def empty_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
+    """A new undefined tensor with the shape, type and buffer of `x` unless given."""
+    return ndarray(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
+
+
+def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
+    """A read-only HBM tensor that holds `constant`, a NumPy array or the path of a .npy file, converted to `dtype`."""
+    core = current()
+    values = np.load(constant) if isinstance(constant, (str, Path)) else np.asarray(constant)
+    element = as_dtype(values.dtype if dtype is None else dtype)
+    array = np.empty(values.shape, element)
+    if not array.size or not array.ndim:
+        refuse(f"shape {values.shape}; at least one dimension and one element expected", "constant")
+    assign(array, values.astype(np.float32) if values.dtype.kind == "f" else values)
+    return NkiTensor(Storage.of(array, core, "constant", writable=False), array, 0)
+
+
+def shared_identity_matrix(n: int, dtype: Any = uint8, dst: Any = None) -> NkiTensor:
+    """An identity matrix (n, n) in SBUF, n at most 128; written to `dst` if that is given."""
+    tensor = ndarray((n, n), dtype) if dst is None else dst
+    if not isinstance(tensor, NkiTensor) or tensor.shape != (n, n) or tensor.buffer is not sbuf:
+        refuse(f"{tensor!r}, expected an SBUF tensor ({n}, {n})", "dst")
+    tensor._array[...] = np.eye(n, dtype=np.uint8).astype(tensor.dtype)
+    tensor._storage.note_write(tensor)
+    return tensor
+
+
+def ds(start: int, size: int) -> slice:
+    """The slice of `size` elements from `start`."""
+    return slice(start, start + size)
+
+
+def is_hbm(buffer: Any) -> bool:
+    """Whether the buffer is HBM, private or shared."""
+    return buffer is private_hbm or buffer is shared_hbm
+
+
+def is_on_chip(buffer: Any) -> bool:
+    """Whether the buffer is SBUF or PSUM."""
+    return buffer is sbuf or buffer is psum
+
+
+def is_psum(buffer: Any) -> bool:
+    """Whether the buffer is PSUM."""
+    return buffer is psum
+
+
+def is_sbuf(buffer: Any) -> bool:
+    """Whether the buffer is SBUF."""
+    return buffer is sbuf
+
+
+def affine_range(start: int, stop: int | None = None, step: int = 1) -> range:
+    """Python's `range`: since NKI 0.3 the three kinds of range are the same, the loop is unrolled."""
+    return range(start) if stop is None else range(start, stop, step)
+
+
+sequential_range = static_range = affine_range
+
+
+def program_id(axis: int = 0) -> int:
+    """Which core of the launch runs this, from 0."""
+    _only_axis(axis)
+    return current().index
+
+
+def num_programs(axes: int | None = 0) -> int:
+    """How many cores run the kernel: 1 or 2."""
+    if axes is not None:
+        _only_axis(axes)
+    return current().launch.cores
+
+
+def program_ndim() -> int:
+    """Dimensions of the launch grid: 1 under `kernel[n]`."""
+    current()
+    return 1
+
+
+def _only_axis(axis: int) -> None:
+    if axis != 0:
+        refuse(f"{axis}; the launch grid has one axis, 0", "axis")
+
+
+def _element_type(dtype: Any, shape: tuple[int, ...]) -> Dtype:
+    """`dtype` as an element type; 64-bit integers only for one element."""
+    if isinstance(dtype, (np.dtype, type)) and np.dtype(dtype) in SCALAR_ONLY:
+        if int(np.prod(shape)) != 1:
+            refuse(f"{np.dtype(dtype)} is no element type of Trn2 but for one element, for scalar_load", "dtype")
+        return np.dtype(dtype)
+    return as_dtype(dtype)
