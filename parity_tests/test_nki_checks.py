@@ -522,8 +522,6 @@ CHECKS: dict[str, Check] = {
         lambda: add(op=nl.divide),
         "multiply by the reciprocal",
         lambda: nisa.reciprocal(dst=empty(4, 6), data=tile(4, 6)),
-        "multiply by the reciprocal",
-        lambda: nisa.reciprocal(dst=empty(4, 6), data=tile(4, 6)),
     ),
     "divide by a number": Check(
         lambda: scalar(op0=nl.divide), "rejected by the compiler for Trn2", lambda: scalar(op0=nl.multiply)
