@@ -103,8 +103,8 @@ def test_a_sample_is_the_same_for_the_same_seed_and_begins_with_one_of_each_grou
 
 
 def mutant(text: str) -> Mutant:
-    source = (ROOT / "recipe/optim.py").read_text("utf-8")
-    return next(one for one in of_source("recipe/optim.py", source) if text in one.before)
+    source = (ROOT / "recipe/kernels/newton_schulz.py").read_text("utf-8")
+    return next(one for one in of_source("recipe/kernels/newton_schulz.py", source) if text in one.before)
 
 
 def test_a_finding_is_right_where_it_names_the_statement_or_at_least_the_function() -> None:

@@ -7,15 +7,21 @@ import torch
 from torch import nn
 
 from parity_tests.recipe_samples import on_cpu
+from recipe.kernels.newton_schulz import (
+    QUINTIC,
+    QUINTIC_MARGIN,
+    TorchNewtonSchulz,
+    newton_schulz_reference,
+)
 from recipe.model import GPT
-from recipe.optim import AdamW, Muon, deal, make_optimizers, orthogonalize, set_learning_rate
+from recipe.optim import AdamW, Muon, deal, make_optimizers, set_learning_rate
 from recipe.ranks import Ranks
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16)])
 def test_newton_schulz_brings_singular_values_near_one(shape: tuple[int, int]) -> None:
     matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0)) * 7.0
-    result = orthogonalize(matrices, torch.float32)
+    result = newton_schulz_reference(matrices, QUINTIC, QUINTIC_MARGIN, torch.float32)
     assert result.shape == matrices.shape
     assert torch.linalg.svdvals(matrices).max() > 10.0
     values = torch.linalg.svdvals(result)
@@ -33,11 +39,12 @@ def test_muon_treats_each_matrix_alone_and_scales_tall_ones() -> None:
     before = [p.detach().clone() for p in parameters]
     for parameter in parameters:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
-    Muon(parameters, lr=0.1, momentum=0.9, dtype=torch.float32, mine={id(p) for p in parameters}).step()
+    directions = TorchNewtonSchulz(QUINTIC, QUINTIC_MARGIN, torch.float32)
+    Muon(parameters, lr=0.1, momentum=0.9, directions=directions, mine={id(p) for p in parameters}).step()
     for parameter, old, factor in zip(parameters, before, (1.0, 1.0, 2.0, 1.0), strict=True):
         assert parameter.grad is not None
         nesterov = parameter.grad.lerp(0.1 * parameter.grad, 0.9)
-        expected = old - 0.1 * factor * orthogonalize(nesterov[None], torch.float32)[0]
+        expected = old - 0.1 * factor * directions([nesterov])[0]
         assert torch.allclose(parameter, expected, atol=1e-6)
 
 

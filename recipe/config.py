@@ -80,6 +80,10 @@ class Config:
     eval_batch_size: int = 16
     eval_tokens: int = 32768
 
+    # Optimizer: which implementation, and which of its variants
+    muon: Literal["nki", "torch"] = "torch"
+    muon_steps: Literal["quintic", "polar_express"] = "quintic"  # the iteration's coefficients
+
     @property
     def head_dim(self) -> int:
         """Width of one attention head."""
@@ -123,6 +127,13 @@ class Config:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
         if self.device != "neuron" and "nki" in (self.norm, self.rotary, self.mlp, self.loss):
             raise ValueError("knobs 'norm', 'rotary', 'mlp' and 'loss' must be 'torch' where 'device' is not 'neuron'")
+        if self.device != "neuron" and self.muon == "nki":
+            raise ValueError("knob 'muon' must be 'torch' where 'device' is not 'neuron'")
+        if self.muon == "nki" and self.world_size > 6 * self.depth:
+            raise ValueError(
+                f"knob 'muon' must be 'torch' where 'world_size' is above 6 * depth = {6 * self.depth}, the number of "
+                "matrices: a rank that owns none launches no kernel"
+            )
 
 
 class ConfigError(ValueError):

@@ -13,12 +13,18 @@ import torch
 from torch import Tensor, nn
 
 from recipe.config import Config
+from recipe.kernels.newton_schulz import (
+    POLAR_EXPRESS,
+    POLAR_EXPRESS_MARGIN,
+    QUINTIC,
+    QUINTIC_MARGIN,
+    Coefficients,
+    NkiNewtonSchulz,
+    TorchNewtonSchulz,
+)
 from recipe.model import GPT, activation_dtype
 from recipe.ranks import Ranks
 
-# Quintic of Keller Jordan's Muon (2024): so steep at zero that five iterations bring singular values near 1.
-NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
-NEWTON_SCHULZ_STEPS = 5
 ADAM_EPS = 1e-10
 
 
@@ -38,7 +44,7 @@ def make_optimizers(
         matrices,
         lr=config.matrix_lr,
         momentum=config.matrix_momentum,
-        dtype=activation_dtype(config, ranks.device),
+        directions=make_directions(config, activation_dtype(config, ranks.device)),
         mine=mine,
     )
     adamw = AdamW(
@@ -79,29 +85,28 @@ class Muon(torch.optim.Optimizer):
     """Muon (Jordan et al., 2024): a step along the semi-orthogonal matrix that is nearest to the Nesterov momentum."""
 
     def __init__(
-        self, params: list[nn.Parameter], lr: float, momentum: float, dtype: torch.dtype, mine: set[int]
+        self,
+        params: list[nn.Parameter],
+        lr: float,
+        momentum: float,
+        directions: NkiNewtonSchulz | TorchNewtonSchulz,
+        mine: set[int],
     ) -> None:
-        """`dtype`: of the Newton-Schulz iteration; `mine`: ids of the parameters that this rank updates."""
+        """`directions`: the iteration that finds them; `mine`: ids of the parameters that this rank updates."""
         super().__init__(params, {"lr": lr, "momentum": momentum})
-        self.dtype = dtype
+        self.directions = directions
         self.mine = mine
 
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
-        """Update the parameters that this rank owns; matrices of one shape go through Newton-Schulz together."""
+        """Update the parameters that this rank owns."""
         for group in self.param_groups:
-            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
-            for parameter in group["params"]:
-                if id(parameter) in self.mine:
-                    by_shape.setdefault(parameter.shape, []).append(parameter)
-            for shape, parameters in by_shape.items():
-                directions = orthogonalize(
-                    torch.stack([self._momentum(p, group["momentum"]) for p in parameters]), self.dtype
-                )
+            parameters = [parameter for parameter in group["params"] if id(parameter) in self.mine]
+            directions = self.directions([self._momentum(p, group["momentum"]) for p in parameters])
+            for parameter, direction in zip(parameters, directions, strict=True):
                 # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
-                step_size = group["lr"] * max(1.0, shape[0] / shape[1]) ** 0.5
-                for parameter, direction in zip(parameters, directions.unbind(0), strict=True):
-                    parameter.add_(direction, alpha=-step_size)
+                step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
+                parameter.add_(direction, alpha=-step_size)
 
     def _momentum(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         gradient = parameter.grad
@@ -113,19 +118,16 @@ class Muon(torch.optim.Optimizer):
         return gradient.lerp(state["momentum"], momentum)
 
 
-def orthogonalize(matrices: Tensor, dtype: torch.dtype) -> Tensor:
-    """Newton-Schulz over a batch [N, rows, columns]: singular values come out between about 0.7 and 1.2, in fp32."""
-    a, b, c = NEWTON_SCHULZ
-    x: Tensor = matrices.to(dtype)
-    tall = x.size(-2) > x.size(-1)
-    if tall:
-        x = x.mT
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)  # the iteration converges from singular values of at most 1
-    for _ in range(NEWTON_SCHULZ_STEPS):
-        gram = x @ x.mT
-        x = a * x + (b * gram + c * (gram @ gram)) @ x
-    x = x.mT if tall else x
-    return x.float()
+def make_directions(config: Config, dtype: torch.dtype) -> NkiNewtonSchulz | TorchNewtonSchulz:
+    """The Newton-Schulz iteration that the configuration names, by products in `dtype`."""
+    coefficients: Coefficients = QUINTIC
+    margin = QUINTIC_MARGIN
+    if config.muon_steps == "polar_express":
+        coefficients = POLAR_EXPRESS
+        margin = POLAR_EXPRESS_MARGIN
+    if config.muon == "nki":
+        return NkiNewtonSchulz(coefficients=coefficients, margin=margin, dtype=dtype, lnc=config.lnc)
+    return TorchNewtonSchulz(coefficients=coefficients, margin=margin, dtype=dtype)
 
 
 class AdamW(torch.optim.Optimizer):

@@ -1,0 +1,346 @@
+"""Muon's direction: the semi-orthogonal matrix nearest to each of a batch of matrices, by a Newton-Schulz iteration.
+
+X is the matrix or, if that is tall, its transpose, divided by its Frobenius norm; then, for every (a, b, c),
+
+    A = X X^T,   X <- a X + (b A + c A^2) X,
+
+which maps each singular value s to a s + b s^3 + c s^5 and leaves the singular vectors as they are. Two sequences of
+coefficients: Muon's quintic (`QUINTIC`, Jordan et al., 2024), the same in each step, which brings singular values to
+between about 0.7 and 1.2; and Polar Express (`POLAR_EXPRESS`, Amsel, Persson, Musco and Gower, arXiv:2505.16932), each
+step of which is the best polynomial for what the steps before it leave, and which converges to 1.
+
+The products are of `dtype`, bf16 or fp32, and summed in fp32; X, A and b A + c A^2 are rounded to `dtype`. Directions
+are fp32.
+
+What the kernel needs: all matrices of one launch, of any shapes, side by side in one flat tensor; X, X^T and A must fit
+in SBUF together (`sbuf_bytes`: up to 1152 x 4608 in bf16, 768 x 3072 in fp32). LNC 1 and 2: the cores share the
+matrices of each shape; one that is left over is computed by both, each of which stores half of it, so that they have
+the same control flow without a barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+import torch
+from torch import Tensor
+from torch_neuronx import wrap_nki
+
+from recipe.kernels.tiling import PARTITIONS, even_parts, share
+
+Coefficients = tuple[tuple[float, float, float], ...]
+
+# So steep at zero that five steps are enough.
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+NEWTON_SCHULZ_STEPS = 5
+QUINTIC: Coefficients = (NEWTON_SCHULZ,) * NEWTON_SCHULZ_STEPS
+# As published (listing 1), for singular values from 1e-3 on, the first five of eight, before the safety factor of 1.01.
+POLAR_EXPRESS_PUBLISHED: Coefficients = (
+    (8.28721201814563, -23.595886519098837, 17.300387312530933),
+    (4.107059111542203, -2.9478499167379106, 0.5448431082926601),
+    (3.9486908534822946, -2.908902115962949, 0.5518191394370137),
+    (3.3184196573706015, -2.488488024314874, 0.51004894012372),
+    (2.300652019954817, -1.6689039845747493, 0.4188073119525673),
+)
+POLAR_EXPRESS: Coefficients = tuple((a / 1.01, b / 1.01**3, c / 1.01**5) for a, b, c in POLAR_EXPRESS_PUBLISHED)
+# What the norm is multiplied by before the division: room for rounding, since Polar Express diverges from above 1.
+QUINTIC_MARGIN = 1.0
+POLAR_EXPRESS_MARGIN = 1.01
+
+NORM_EPS = 1e-7  # a matrix of zeros stays one
+SMALLEST_SQUARE = 2.0**-110  # within the square root's activation table, and far below NORM_EPS^2
+
+
+class NkiNewtonSchulz:
+    """The iteration by the NKI kernel below: one launch for all matrices."""
+
+    def __init__(self, coefficients: Coefficients, margin: float, dtype: torch.dtype, lnc: int) -> None:
+        self.coefficients = coefficients
+        self.margin = margin
+        self.dtype = dtype
+        self.lnc = lnc
+
+    def __call__(self, matrices: Sequence[Tensor]) -> list[Tensor]:
+        """Matrices of any shapes -> their directions, in fp32."""
+        order = sorted(range(len(matrices)), key=lambda index: tuple(matrices[index].shape))  # shapes beside each other
+        flat = torch.cat([matrices[index].reshape(-1) for index in order]).to(self.dtype)
+        shapes = tuple((matrices[index].size(0), matrices[index].size(1)) for index in order)
+        out = wrap_nki(newton_schulz)[self.lnc](
+            matrices=flat, shapes=shapes, coefficients=self.coefficients, margin=self.margin
+        ).float()
+        parts = out.split([rows * columns for rows, columns in shapes])
+        found = {index: part.view(matrices[index].shape) for index, part in zip(order, parts, strict=True)}
+        return [found[index] for index in range(len(matrices))]
+
+
+class TorchNewtonSchulz:
+    """The iteration by torch operators: matrices of one shape together."""
+
+    def __init__(self, coefficients: Coefficients, margin: float, dtype: torch.dtype) -> None:
+        self.coefficients = coefficients
+        self.margin = margin
+        self.dtype = dtype
+
+    def __call__(self, matrices: Sequence[Tensor]) -> list[Tensor]:
+        """Matrices of any shapes -> their directions, in fp32."""
+        by_shape: dict[torch.Size, list[int]] = {}
+        for index, matrix in enumerate(matrices):
+            by_shape.setdefault(matrix.shape, []).append(index)
+        found: dict[int, Tensor] = {}
+        for indices in by_shape.values():
+            batch = torch.stack([matrices[index] for index in indices])
+            directions = newton_schulz_reference(batch, self.coefficients, self.margin, self.dtype)
+            found.update(zip(indices, directions.unbind(0), strict=True))
+        return [found[index] for index in range(len(matrices))]
+
+
+def newton_schulz_reference(matrices: Tensor, coefficients: Coefficients, margin: float, dtype: torch.dtype) -> Tensor:
+    """The definition over a batch [N, rows, columns]: fp32, by products in `dtype`."""
+    x: Tensor = matrices.to(dtype)
+    tall = x.size(-2) > x.size(-1)
+    if tall:
+        x = x.mT
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) * margin + NORM_EPS)  # singular values of at most 1
+    for a, b, c in coefficients:
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    x = x.mT if tall else x
+    return x.float()
+
+
+def sbuf_bytes(rows: int, columns: int, itemsize: int) -> int:
+    """What the kernel holds of each partition of SBUF at once, for one matrix: X, its successor or X^T, A, A's
+    polynomial or a transposed tile, and work tiles of two PSUM banks.
+    """
+    short, long = min(rows, columns), max(rows, columns)
+    short_tiles, long_tiles = -(-short // PARTITIONS), -(-long // PARTITIONS)
+    x, transposed, gram = short_tiles * long, long_tiles * short, short_tiles * short
+    return itemsize * (x + max(transposed + gram, x + gram, 2 * gram + x)) + 4096
+
+
+@nki.jit
+def newton_schulz(matrices: Any, shapes: Any, coefficients: Any, margin: float) -> Any:
+    """Matrices [elements], those of `shapes` = ((rows, columns), ...) one after the other, equal shapes adjacent ->
+    their directions, like `matrices`, whose dtype the products have.
+    """
+    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
+    itemsize = 4 if matrices.dtype == nl.float32 else 2
+    limit = nl.tile_size.sbuf_fmax_bytes
+    directions = nl.ndarray(shape=matrices.shape, dtype=matrices.dtype, buffer=nl.shared_hbm)
+    start, offset = 0, 0
+    while start < len(shapes):
+        rows, columns = shapes[start]
+        need = sbuf_bytes(rows, columns, itemsize)
+        assert need <= limit, (
+            f"newton_schulz: a matrix {rows} x {columns} needs {need} bytes of each SBUF partition, {limit} are there"
+        )
+        count = 1
+        while start + count < len(shapes) and shapes[start + count] == shapes[start]:
+            count += 1
+        each = count // cores
+        mine = [(offset + (core * each + index) * rows * columns, 0, 1) for index in range(each)]
+        mine += [(offset + index * rows * columns, core, cores) for index in range(cores * each, count)]
+        for first, part, parts in mine:
+            tiles = _direction(matrices, first, rows, columns, coefficients, margin)
+            _store(directions, first, tiles, columns, part, parts)
+        start, offset = start + count, offset + count * rows * columns
+    return directions
+
+
+def _direction(matrices: Any, first: int, rows: int, columns: int, coefficients: Any, margin: float) -> list[Any]:
+    """All steps for the matrix at `first`, as tiles of its rows.
+
+    Of X [short, long] both X and X^T are kept, since a product contracts over partitions on both sides; A and its
+    polynomial are symmetric, so they are their own transposes. What is used no more is dropped at once, to make room.
+    """
+    short, long = min(rows, columns), max(rows, columns)
+    tall = rows > columns
+    x = _load(matrices, first, rows, columns)
+    _normalise(x, columns, margin)
+    transposed = _transposed(x, rows, columns)
+    if tall:
+        x, transposed = transposed, x
+    for step, (a, b, c) in enumerate(coefficients):
+        gram = _gram(transposed, short)
+        transposed = []
+        polynomial = _polynomial(gram, short, b, c)
+        gram = []
+        x = _stepped(x, polynomial, short, long, a)
+        polynomial = []
+        if tall or step + 1 < len(coefficients):
+            transposed = _transposed(x, short, long)
+    return transposed if tall else x
+
+
+def _load(source: Any, first: int, rows: int, columns: int) -> list[Any]:
+    """A matrix as tiles [up to 128 rows, columns] in SBUF."""
+    tiles = []
+    for row, count in _row_blocks(rows):
+        tile = nl.ndarray(shape=(count, columns), dtype=source.dtype, buffer=nl.sbuf)
+        here = source.ap(pattern=[[columns, count], [1, columns]], offset=first + row * columns)
+        nisa.dma_copy(dst=tile, src=here)
+        tiles.append(tile)
+    return tiles
+
+
+def _store(target: Any, first: int, tiles: list[Any], columns: int, part: int, parts: int) -> None:
+    """Write a matrix, or one of `parts` parts of the rows of each tile."""
+    row = first
+    for tile in tiles:
+        count = tile.shape[0]
+        low, high = share(count, part, parts)
+        if high > low:
+            there = target.ap(pattern=[[columns, high - low], [1, columns]], offset=row + low * columns)
+            nisa.dma_copy(dst=there, src=tile[low:high, 0:columns])
+        row += count * columns
+
+
+def _normalise(tiles: list[Any], columns: int, margin: float) -> None:
+    """Divide the tiles by the Frobenius norm of all of them. The sum over partitions is a product with ones, which
+    leaves it on every partition.
+    """
+    pmax = nl.tile_size.pmax
+    squares = nl.ndarray(shape=(pmax, len(tiles)), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=squares, value=0.0)
+    for index, tile in enumerate(tiles):
+        count = tile.shape[0]
+        unused = nl.ndarray(shape=(count, columns), dtype=tile.dtype, buffer=nl.sbuf)
+        nisa.activation(
+            dst=unused,
+            op=nl.square,
+            data=tile,
+            reduce_op=nl.add,
+            reduce_res=squares[0:count, index : index + 1],
+            reduce_cmd=nisa.reduce_cmd.reset_reduce,
+        )
+    ones = nl.ndarray(shape=(pmax, pmax), dtype=nl.float32, buffer=nl.sbuf)
+    sums = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
+    total = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.psum)
+    square = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
+    norm = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
+    divisor = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
+    factor = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=ones, value=1.0)
+    nisa.tensor_reduce(dst=sums, op=nl.add, data=squares, axis=1, keepdims=True)
+    nisa.nc_matmul(dst=total, stationary=ones, moving=sums, accumulate=False)
+    nisa.tensor_scalar(dst=square, data=total, op0=nl.maximum, operand0=SMALLEST_SQUARE)
+    nisa.activation(dst=norm, op=nl.sqrt, data=square)
+    nisa.tensor_scalar(dst=divisor, data=norm, op0=nl.multiply, operand0=margin, op1=nl.add, operand1=NORM_EPS)
+    nisa.reciprocal(dst=factor, data=divisor)
+    for tile in tiles:
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor[0 : tile.shape[0], 0:1])
+
+
+def _gram(transposed: list[Any], short: int) -> list[Any]:
+    """A = X X^T from the tiles of X^T, as tiles of its rows."""
+    gram = []
+    for row, count in _row_blocks(short):
+        tile = nl.ndarray(shape=(count, short), dtype=transposed[0].dtype, buffer=nl.sbuf)
+        for column, width in _column_blocks(short):
+            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
+            for k, part in enumerate(transposed):
+                height = part.shape[0]
+                nisa.nc_matmul(
+                    dst=product,
+                    stationary=part[0:height, row : row + count],
+                    moving=part[0:height, column : column + width],
+                    accumulate=k > 0,
+                )
+            nisa.tensor_copy(dst=tile[0:count, column : column + width], src=product)
+        gram.append(tile)
+    return gram
+
+
+def _polynomial(gram: list[Any], short: int, b: float, c: float) -> list[Any]:
+    """B A + c A^2, as tiles of its rows; A^2 = A^T A leaves PSUM scaled, on the Scalar engine."""
+    result = []
+    for index, (row, count) in enumerate(_row_blocks(short)):
+        tile = nl.ndarray(shape=(count, short), dtype=gram[0].dtype, buffer=nl.sbuf)
+        for column, width in _column_blocks(short):
+            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
+            scaled = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+            for k, part in enumerate(gram):
+                height = part.shape[0]
+                nisa.nc_matmul(
+                    dst=product,
+                    stationary=part[0:height, row : row + count],
+                    moving=part[0:height, column : column + width],
+                    accumulate=k > 0,
+                )
+            nisa.activation(dst=scaled, op=nl.copy, data=product, scale=c)
+            nisa.scalar_tensor_tensor(
+                dst=tile[0:count, column : column + width],
+                data=gram[index][0:count, column : column + width],
+                op0=nl.multiply,
+                operand0=b,
+                op1=nl.add,
+                operand1=scaled,
+            )
+        result.append(tile)
+    return result
+
+
+def _stepped(x: list[Any], polynomial: list[Any], short: int, long: int, a: float) -> list[Any]:
+    """A X + polynomial X, as tiles of its rows."""
+    result = []
+    for index, (row, count) in enumerate(_row_blocks(short)):
+        tile = nl.ndarray(shape=(count, long), dtype=x[0].dtype, buffer=nl.sbuf)
+        for column, width in _column_blocks(long):
+            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
+            for k, part in enumerate(polynomial):
+                height = part.shape[0]
+                nisa.nc_matmul(
+                    dst=product,
+                    stationary=part[0:height, row : row + count],
+                    moving=x[k][0:height, column : column + width],
+                    accumulate=k > 0,
+                )
+            nisa.scalar_tensor_tensor(
+                dst=tile[0:count, column : column + width],
+                data=x[index][0:count, column : column + width],
+                op0=nl.multiply,
+                operand0=a,
+                op1=nl.add,
+                operand1=product,
+            )
+        result.append(tile)
+    return result
+
+
+def _transposed(tiles: list[Any], rows: int, columns: int) -> list[Any]:
+    """The transpose of a matrix [rows, columns], both as tiles of their rows: 128 x 128 at a time by the Tensor engine,
+    as many as a PSUM bank takes before they are copied out.
+    """
+    dtype = tiles[0].dtype
+    side_by_side = nl.tile_size.psum_bank_fmax_bytes // (4 if dtype == nl.float32 else 2) // PARTITIONS
+    blocks = _row_blocks(rows)
+    result = []
+    for column, width in _row_blocks(columns):
+        tile = nl.ndarray(shape=(width, rows), dtype=dtype, buffer=nl.sbuf)
+        for group in range(0, len(blocks), side_by_side):
+            members = blocks[group : group + side_by_side]
+            begin, end = members[0][0], members[-1][0] + members[-1][1]
+            turned = nl.ndarray(shape=(width, end - begin), dtype=dtype, buffer=nl.psum)
+            for index, (row, count) in enumerate(members):
+                nisa.nc_transpose(
+                    dst=turned[0:width, row - begin : row - begin + count],
+                    data=tiles[group + index][0:count, column : column + width],
+                )
+            nisa.tensor_copy(dst=tile[0:width, begin:end], src=turned)
+        result.append(tile)
+    return result
+
+
+def _row_blocks(rows: int) -> list[tuple[int, int]]:
+    """Blocks of at most 128 rows: (first, count)."""
+    return [(row, min(PARTITIONS, rows - row)) for row in range(0, rows, PARTITIONS)]
+
+
+def _column_blocks(columns: int) -> list[tuple[int, int]]:
+    """Even blocks of at most as many columns as a product may have: (first, count)."""
+    widest = nl.tile_size.gemm_moving_fmax
+    return even_parts(columns, -(-columns // widest))
