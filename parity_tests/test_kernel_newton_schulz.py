@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from parity_tests.test_kernel_conformance import cores, dtypes, random
+from parity_tests.kernel_checks import cores, dtypes, random
 from recipe.kernels.newton_schulz import (
     NORM_EPS,
     POLAR_EXPRESS,
@@ -146,10 +146,12 @@ def test_the_largest_matrix_of_the_contest_fits() -> None:
     """Width 1152, MLP 4608, bf16; what does not fit is refused by name."""
     matrix, first = random(4608, 1152, dtype=torch.float32), QUINTIC[:1]
     (found,) = by_kernel([matrix], first, QUINTIC_MARGIN, torch.bfloat16, 1)
-    (a, b, c), x = first[0], matrix / (matrix.norm() + NORM_EPS)
-    gram = x.mT @ x
-    error = (found - (a * x + x @ (b * gram + c * gram @ gram))).norm().item()
-    assert error <= allowed(first, torch.bfloat16)
+    (a, b, c), x, probe = first[0], (matrix / (matrix.norm() + NORM_EPS)).double(), torch.ones(1152).double()
+    once = x.mT @ (x @ probe)  # X^T X probe
+    expected = a * (x @ probe) + x @ (b * once + c * (x.mT @ (x @ once)))
+    error = (found.double() @ probe - expected).norm().item()
+    assert error <= allowed(first, torch.bfloat16) * probe.norm().item()
+    assert error > 0.0
     assert sbuf_bytes(1152, 4608, 2) <= 212_984
     assert sbuf_bytes(768, 3072, 4) <= 212_984
     with pytest.raises(AssertionError, match=r"newton_schulz: a matrix 1152 x 4608 needs .* bytes"):

@@ -30,7 +30,8 @@ import torch
 from torch import Tensor
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.tiling import PARTITIONS, even_parts, share
+from recipe.kernels.products import BANK, PARTITIONS, load, parts, product, transposed
+from recipe.kernels.tiling import share
 
 Coefficients = tuple[tuple[float, float, float], ...]
 
@@ -144,9 +145,9 @@ def newton_schulz(matrices: Any, shapes: Any, coefficients: Any, margin: float) 
         each = count // cores
         mine = [(offset + (core * each + index) * rows * columns, 0, 1) for index in range(each)]
         mine += [(offset + index * rows * columns, core, cores) for index in range(cores * each, count)]
-        for first, part, parts in mine:
+        for first, part, of in mine:
             tiles = _direction(matrices, first, rows, columns, coefficients, margin)
-            _store(directions, first, tiles, columns, part, parts)
+            _store(directions, first, tiles, columns, part, of)
         start, offset = start + count, offset + count * rows * columns
     return directions
 
@@ -159,40 +160,32 @@ def _direction(matrices: Any, first: int, rows: int, columns: int, coefficients:
     """
     short, long = min(rows, columns), max(rows, columns)
     tall = rows > columns
-    x = _load(matrices, first, rows, columns)
+    x = [
+        load(matrices.ap(pattern=[[columns, bottom - top], [1, columns]], offset=first + top * columns))
+        for top, bottom in parts(rows, PARTITIONS)
+    ]
     _normalise(x, columns, margin)
-    transposed = _transposed(x, rows, columns)
+    turned = transposed(x)
     if tall:
-        x, transposed = transposed, x
+        x, turned = turned, x
     for step, (a, b, c) in enumerate(coefficients):
-        gram = _gram(transposed, short)
-        transposed = []
+        gram = _gram(turned, short)
+        turned = []
         polynomial = _polynomial(gram, short, b, c)
         gram = []
         x = _stepped(x, polynomial, short, long, a)
         polynomial = []
         if tall or step + 1 < len(coefficients):
-            transposed = _transposed(x, short, long)
-    return transposed if tall else x
+            turned = transposed(x)
+    return turned if tall else x
 
 
-def _load(source: Any, first: int, rows: int, columns: int) -> list[Any]:
-    """A matrix as tiles [up to 128 rows, columns] in SBUF."""
-    tiles = []
-    for row, count in _row_blocks(rows):
-        tile = nl.ndarray(shape=(count, columns), dtype=source.dtype, buffer=nl.sbuf)
-        here = source.ap(pattern=[[columns, count], [1, columns]], offset=first + row * columns)
-        nisa.dma_copy(dst=tile, src=here)
-        tiles.append(tile)
-    return tiles
-
-
-def _store(target: Any, first: int, tiles: list[Any], columns: int, part: int, parts: int) -> None:
-    """Write a matrix, or one of `parts` parts of the rows of each tile."""
+def _store(target: Any, first: int, tiles: list[Any], columns: int, part: int, of: int) -> None:
+    """Write a matrix, or of the rows of each tile one of as many parts as `of` says."""
     row = first
     for tile in tiles:
         count = tile.shape[0]
-        low, high = share(count, part, parts)
+        low, high = share(count, part, of)
         if high > low:
             there = target.ap(pattern=[[columns, high - low], [1, columns]], offset=row + low * columns)
             nisa.dma_copy(dst=there, src=tile[low:high, 0:columns])
@@ -235,22 +228,14 @@ def _normalise(tiles: list[Any], columns: int, margin: float) -> None:
         nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor[0 : tile.shape[0], 0:1])
 
 
-def _gram(transposed: list[Any], short: int) -> list[Any]:
+def _gram(turned: list[Any], short: int) -> list[Any]:
     """A = X X^T from the tiles of X^T, as tiles of its rows."""
     gram = []
-    for row, count in _row_blocks(short):
-        tile = nl.ndarray(shape=(count, short), dtype=transposed[0].dtype, buffer=nl.sbuf)
-        for column, width in _column_blocks(short):
-            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
-            for k, part in enumerate(transposed):
-                height = part.shape[0]
-                nisa.nc_matmul(
-                    dst=product,
-                    stationary=part[0:height, row : row + count],
-                    moving=part[0:height, column : column + width],
-                    accumulate=k > 0,
-                )
-            nisa.tensor_copy(dst=tile[0:count, column : column + width], src=product)
+    for top, bottom in parts(short, PARTITIONS):
+        tile = nl.ndarray(shape=(bottom - top, short), dtype=turned[0].dtype, buffer=nl.sbuf)
+        for first, end in parts(short, BANK):
+            summed = product(turned, turned, (top, bottom), (first, end))
+            nisa.tensor_copy(dst=tile[0 : bottom - top, first:end], src=summed)
         gram.append(tile)
     return gram
 
@@ -258,23 +243,15 @@ def _gram(transposed: list[Any], short: int) -> list[Any]:
 def _polynomial(gram: list[Any], short: int, b: float, c: float) -> list[Any]:
     """B A + c A^2, as tiles of its rows; A^2 = A^T A leaves PSUM scaled, on the Scalar engine."""
     result = []
-    for index, (row, count) in enumerate(_row_blocks(short)):
-        tile = nl.ndarray(shape=(count, short), dtype=gram[0].dtype, buffer=nl.sbuf)
-        for column, width in _column_blocks(short):
-            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
-            scaled = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            for k, part in enumerate(gram):
-                height = part.shape[0]
-                nisa.nc_matmul(
-                    dst=product,
-                    stationary=part[0:height, row : row + count],
-                    moving=part[0:height, column : column + width],
-                    accumulate=k > 0,
-                )
-            nisa.activation(dst=scaled, op=nl.copy, data=product, scale=c)
+    for index, (top, bottom) in enumerate(parts(short, PARTITIONS)):
+        tile = nl.ndarray(shape=(bottom - top, short), dtype=gram[0].dtype, buffer=nl.sbuf)
+        for first, end in parts(short, BANK):
+            summed = product(gram, gram, (top, bottom), (first, end))
+            scaled = nl.ndarray(shape=(bottom - top, end - first), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.activation(dst=scaled, op=nl.copy, data=summed, scale=c)
             nisa.scalar_tensor_tensor(
-                dst=tile[0:count, column : column + width],
-                data=gram[index][0:count, column : column + width],
+                dst=tile[0 : bottom - top, first:end],
+                data=gram[index][0 : bottom - top, first:end],
                 op0=nl.multiply,
                 operand0=b,
                 op1=nl.add,
@@ -287,60 +264,17 @@ def _polynomial(gram: list[Any], short: int, b: float, c: float) -> list[Any]:
 def _stepped(x: list[Any], polynomial: list[Any], short: int, long: int, a: float) -> list[Any]:
     """A X + polynomial X, as tiles of its rows."""
     result = []
-    for index, (row, count) in enumerate(_row_blocks(short)):
-        tile = nl.ndarray(shape=(count, long), dtype=x[0].dtype, buffer=nl.sbuf)
-        for column, width in _column_blocks(long):
-            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
-            for k, part in enumerate(polynomial):
-                height = part.shape[0]
-                nisa.nc_matmul(
-                    dst=product,
-                    stationary=part[0:height, row : row + count],
-                    moving=x[k][0:height, column : column + width],
-                    accumulate=k > 0,
-                )
+    for index, (top, bottom) in enumerate(parts(short, PARTITIONS)):
+        tile = nl.ndarray(shape=(bottom - top, long), dtype=x[0].dtype, buffer=nl.sbuf)
+        for first, end in parts(long, BANK):
+            summed = product(polynomial, x, (top, bottom), (first, end))
             nisa.scalar_tensor_tensor(
-                dst=tile[0:count, column : column + width],
-                data=x[index][0:count, column : column + width],
+                dst=tile[0 : bottom - top, first:end],
+                data=x[index][0 : bottom - top, first:end],
                 op0=nl.multiply,
                 operand0=a,
                 op1=nl.add,
-                operand1=product,
+                operand1=summed,
             )
         result.append(tile)
     return result
-
-
-def _transposed(tiles: list[Any], rows: int, columns: int) -> list[Any]:
-    """The transpose of a matrix [rows, columns], both as tiles of their rows: 128 x 128 at a time by the Tensor engine,
-    as many as a PSUM bank takes before they are copied out.
-    """
-    dtype = tiles[0].dtype
-    side_by_side = nl.tile_size.psum_bank_fmax_bytes // (4 if dtype == nl.float32 else 2) // PARTITIONS
-    blocks = _row_blocks(rows)
-    result = []
-    for column, width in _row_blocks(columns):
-        tile = nl.ndarray(shape=(width, rows), dtype=dtype, buffer=nl.sbuf)
-        for group in range(0, len(blocks), side_by_side):
-            members = blocks[group : group + side_by_side]
-            begin, end = members[0][0], members[-1][0] + members[-1][1]
-            turned = nl.ndarray(shape=(width, end - begin), dtype=dtype, buffer=nl.psum)
-            for index, (row, count) in enumerate(members):
-                nisa.nc_transpose(
-                    dst=turned[0:width, row - begin : row - begin + count],
-                    data=tiles[group + index][0:count, column : column + width],
-                )
-            nisa.tensor_copy(dst=tile[0:width, begin:end], src=turned)
-        result.append(tile)
-    return result
-
-
-def _row_blocks(rows: int) -> list[tuple[int, int]]:
-    """Blocks of at most 128 rows: (first, count)."""
-    return [(row, min(PARTITIONS, rows - row)) for row in range(0, rows, PARTITIONS)]
-
-
-def _column_blocks(columns: int) -> list[tuple[int, int]]:
-    """Even blocks of at most as many columns as a product may have: (first, count)."""
-    widest = nl.tile_size.gemm_moving_fmax
-    return even_parts(columns, -(-columns // widest))
