@@ -1,14 +1,19 @@
-"""One rank of test_torch_neuronx_distributed: the operations of the process group "neuron", on neuron and CPU tensors.
+"""Ranks of test_torch_neuronx_distributed: `torch_neuronx_ranks.py DIRECTORY WORLD...`.
 
-Writes a JSON object, name of the operation -> the values that this rank ended with, to the directory given as argument.
+For each world size, forks that many ranks after importing torch once, and lets them go through the operations of the
+process group "neuron", on neuron and CPU tensors. Rank R of WORLD writes a JSON object, name of the operation -> the
+values that it ended with, to DIRECTORY/WORLD-R.json.
 """
 
+import gc
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 
 import torch
+import torch._dynamo  # DistributedDataParallel wants it: once, and not in every rank
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 import torch_neuronx  # noqa: F401  (registers the process group)
@@ -19,12 +24,16 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
         return torch.full(shape, rank + 1.0, device=device, dtype=dtype)
 
     found: dict[str, torch.Tensor] = {}
-    found["all_reduce"] = mine(2)
-    dist.all_reduce(found["all_reduce"])
+    for name, op in (("sum", dist.ReduceOp.SUM), ("max", dist.ReduceOp.MAX), ("product", dist.ReduceOp.PRODUCT)):
+        found[f"all_reduce {name}"] = mine(2)
+        dist.all_reduce(found[f"all_reduce {name}"], op=op)
     found["all_reduce bf16 average"] = mine(2, dtype=torch.bfloat16)
     dist.all_reduce(found["all_reduce bf16 average"], op=dist.ReduceOp.AVG)
+    found["all_reduce of whole numbers"] = mine(2, dtype=torch.int64)
+    dist.all_reduce(found["all_reduce of whole numbers"])
     found["all_reduce later"] = mine(2)
-    work = dist.all_reduce(found["all_reduce later"], op=dist.ReduceOp.MAX, async_op=True)
+    work = dist.all_reduce(found["all_reduce later"], op=dist.ReduceOp.MIN, async_op=True)
+    assert work is not None
     work.wait()
     found["all_reduce of a view"] = torch.zeros(3, 2, device=device)
     dist.all_reduce(found["all_reduce of a view"][1].add_(rank + 1))
@@ -37,14 +46,22 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
     dist.all_gather_into_tensor(found["all_gather_into_tensor"], mine(2))
     found["reduce_scatter_tensor"] = torch.empty(2, device=device)
     dist.reduce_scatter_tensor(found["reduce_scatter_tensor"], torch.arange(2.0 * world, device=device) * (rank + 1))
+    found["reduce_scatter"] = torch.empty(1, device=device)
+    dist.reduce_scatter(found["reduce_scatter"], [mine(1) + other for other in range(world)])
     found["reduce"] = mine(2)
     dist.reduce(found["reduce"], dst=0)
+    gathered = [torch.empty(2, device=device) for _ in range(world)] if rank == 0 else None
+    dist.gather(mine(2), gathered, dst=0)
+    found["gather"] = torch.stack(gathered) if gathered is not None else mine(1)
+    found["scatter"] = torch.empty(2, device=device)
+    dist.scatter(found["scatter"], [mine(2) + other for other in range(world)] if rank == 0 else None, src=0)
     found["send and recv"] = mine(2)
-    if rank == 0:
-        dist.send(found["send and recv"], dst=1)
-    elif rank == 1:
-        dist.recv(found["send and recv"], src=0)
-    group = dist.new_group([0, 1])
+    if world > 1:
+        sent = dist.P2POp(dist.isend, mine(2), (rank + 1) % world)
+        received = dist.P2POp(dist.irecv, found["send and recv"], (rank - 1) % world)
+        for request in dist.batch_isend_irecv([sent, received]):
+            request.wait()
+    group = dist.new_group(list(range(min(2, world))))
     found["all_reduce in a group of two"] = mine(2)
     dist.all_reduce(found["all_reduce in a group of two"], group=group)
     found["functional all_reduce"] = functional.all_reduce(mine(2), "sum", dist.group.WORLD) + 0
@@ -52,7 +69,8 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
     dist.all_to_all_single(found["all_to_all_single"], torch.arange(float(world), device=device) + 10 * rank)
     dist.barrier()
     assert all(tensor.device.type == device for tensor in found.values())
-    return {name: tensor.tolist() for name, tensor in found.items() if not (name == "reduce" and rank)}
+    ends_at_zero = ("reduce", "gather")
+    return {name: tensor.tolist() for name, tensor in found.items() if not (name in ends_at_zero and rank)}
 
 
 def data_parallel(rank: int) -> list[list[float]]:
@@ -64,17 +82,50 @@ def data_parallel(rank: int) -> list[list[float]]:
     return grad.tolist()
 
 
-if __name__ == "__main__":
-    dist.init_process_group("neuron", device_id=torch.device("neuron", 0))
-    rank, world = dist.get_rank(), dist.get_world_size()
+def run(directory: Path, rank: int, world: int) -> None:
+    dist.init_process_group(
+        "neuron",
+        init_method=f"file://{directory / f'store-{world}'}",
+        rank=rank,
+        world_size=world,
+        device_id=torch.device("neuron", 0),
+    )
     everyone: list[object] = [None] * world
     dist.all_gather_object(everyone, rank * 10)
+    told: list[object] = [f"from {rank}"]
+    dist.broadcast_object_list(told, src=0)
     result = {
         "backend": dist.get_backend(),
         "neuron": operations(rank, world, "neuron"),
         "cpu": operations(rank, world, "cpu"),
-        "objects": everyone,
+        "objects": [everyone, told],
         "data parallel": data_parallel(rank),
     }
     dist.destroy_process_group()
-    Path(sys.argv[1], f"{os.environ['RANK']}.json").write_text(json.dumps(result))
+    (directory / f"{world}-{rank}.json").write_text(json.dumps(result))
+
+
+def main() -> int:
+    gc.freeze()  # what every rank inherits; collected, it would be copied
+    directory, *worlds = sys.argv[1:]
+    for world in map(int, worlds):
+        children = []
+        for rank in range(world):
+            child = os.fork()
+            if child == 0:
+                os.environ["LOCAL_WORLD_SIZE"] = str(world)
+                try:
+                    run(Path(directory), rank, world)
+                except Exception:
+                    traceback.print_exc()
+                    os._exit(1)
+                os._exit(0)  # the interpreter's own end takes ten times as long as all that went before
+            children.append(child)
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        if any(statuses):
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
