@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ._errors import NkiValidationError, refuse
 
 if TYPE_CHECKING:
+    from ._pair import Pair
     from ._storage import Storage
 
 PARTITIONS = 128
@@ -25,7 +26,8 @@ PSUM_BANK_BYTES = 2048
 
 
 class Launch:
-    """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now.
+    """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now, where they
+    meet.
 
     `shapes_only`: the arguments stand for tensors of their shapes, so numbers that are used as addresses mean nothing.
     """
@@ -35,7 +37,10 @@ class Launch:
         self.cores = cores
         self.shapes_only = shapes_only
         self.running = 0
+        self.failed: int | None = None  # the core of two that an error came from
+        self.epoch = 0  # barriers that both cores have passed
         self.shared: list[Storage] = []
+        self.pair: Pair | None = None
 
 
 class Core:

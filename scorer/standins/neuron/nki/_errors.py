@@ -7,6 +7,7 @@ costs the fast path nothing, and `Kernel.__call__` adds instruction and source l
 from __future__ import annotations
 
 import re
+import sys
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -17,8 +18,8 @@ class NkiValidationError(Exception):
     """A kernel, or the way it was launched, breaks a rule of NKI or a limit of Trn2.
 
     Attributes: `instruction` (`"nki.isa.activation"`, None outside any), `operand` (parameter name, None if it is not
-    about one), `kernel` (name of the launched kernel), `file` and `line` (of the kernel's source), each None until it
-    is known.
+    about one), `kernel` (name of the launched kernel), `core` (0 or 1 under LNC 2), `file` and `line` (of the kernel's
+    source), each None until it is known.
     """
 
     def __init__(self, message: str, operand: str | None = None) -> None:
@@ -27,11 +28,13 @@ class NkiValidationError(Exception):
         self.operand = operand
         self.instruction: str | None = None
         self.kernel: str | None = None
+        self.core: int | None = None
         self.file: str | None = None
         self.line: int | None = None
 
     def __str__(self) -> str:
-        place = None if self.kernel is None else f"{self.kernel} ({self.file}:{self.line})"
+        core = "" if self.core is None else f", core {self.core}"
+        place = None if self.kernel is None else f"{self.kernel}{core} ({self.file}:{self.line})"
         parts = [place, self.instruction, self.operand, self.message]
         return ": ".join(part for part in parts if part is not None)
 
@@ -45,7 +48,7 @@ def refuse(message: str, operand: str | None = None) -> NoReturn:
     raise NkiValidationError(message, operand)
 
 
-def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: str) -> None:
+def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: str, core: int | None = None) -> None:
     """Writes onto `error` the innermost kernel line and the instruction below it, both read from `traceback`.
 
     An error that was located already (an inlined kernel's) is left alone.
@@ -53,6 +56,7 @@ def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: s
     if error.kernel is not None:
         return
     error.kernel = kernel
+    error.core = core
     caller: tuple[str, int] | None = None
     instruction: str | None = None
     while traceback is not None:
@@ -67,6 +71,14 @@ def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: s
         error.file, error.line = caller
     if error.instruction is None:
         error.instruction = instruction
+
+
+def kernel_line() -> tuple[str, int]:
+    """The line of the kernel, as (file, line), that called what runs now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _ours(frame):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 _BINDING = re.compile(

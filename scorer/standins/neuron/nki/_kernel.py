@@ -1,9 +1,8 @@
 """Launching: `nki.jit`, `Kernel`, `nki.simulate`.
 
 A launch wraps the tensor arguments as HBM tensors over the caller's memory, runs the Python function once per core,
-and returns the memory of the `nl.shared_hbm` tensors that the function returns. The cores of LNC 2 run one after the
-other on the same shared HBM; that is enough because a read or overwrite of what the other core wrote is refused (there
-are no barriers here).
+and returns the memory of the `nl.shared_hbm` tensors that the function returns. The cores of LNC 2 take turns on the
+same shared HBM, see `_pair`.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from ._core import Core, Launch, enter, running
 from ._dtypes import SUPPORTED
 from ._errors import NkiValidationError, from_binding, locate, refuse
 from ._frameworks import Argument, framework_of
+from ._pair import Pair
 from ._storage import Buffer, argument
 from ._tensor import NkiTensor
 
@@ -67,16 +67,15 @@ class Kernel:
         arguments: list[Argument] = []
         try:
             arguments = _arguments(args, kwargs)
-            with np.errstate(all="ignore"):
-                return _run(launch, self.func, arguments, args, kwargs)
+            return _run(launch, self.func, arguments, args, kwargs)
         except NkiValidationError as error:
-            locate(error, error.__traceback__, self.__name__)
+            locate(error, error.__traceback__, self.__name__, launch.failed)
             raise
         except TypeError as error:
             found = from_binding(error, error.__traceback__, _INSTRUCTIONS)
             if found is None:
                 raise
-            locate(found, error.__traceback__, self.__name__)
+            locate(found, error.__traceback__, self.__name__, launch.failed)
             raise found from error
 
     def _check_cores(self) -> None:
@@ -147,15 +146,22 @@ def _run(
             by_value[id(item.value)] = NkiTensor(storage, item.array, 0)
     wrapped = [by_value.get(id(value), value) for value in args]
     named = {key: by_value.get(id(value), value) for key, value in kwargs.items()}
-    results: list[Any] = []
-    try:
-        for index in range(launch.cores):
-            launch.running = index
-            enter(core if index == 0 else Core(launch, index))
-            results.append(func(*wrapped, **named))
-    finally:
-        enter(None)
-    _check_cores(launch, results)
+    cores = [core, *(Core(launch, index) for index in range(1, launch.cores))]
+
+    def on_core(index: int) -> Any:
+        enter(cores[index])
+        try:
+            with np.errstate(all="ignore"):
+                return func(*wrapped, **named)
+        finally:
+            enter(None)
+
+    if launch.cores == 1:
+        results = [on_core(0)]
+    else:
+        launch.pair = Pair(launch, on_core)
+        results = launch.pair.run()
+        _check_same(cores, results)
     tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
     found = results[0]
     if isinstance(found, (tuple, list)):
@@ -163,7 +169,13 @@ def _run(
     return None if found is None else _result(found, 0, tensors, arguments)
 
 
-def _check_cores(launch: Launch, results: list[Any]) -> None:
+def _check_same(cores: list[Core], results: list[Any]) -> None:
+    allocated = [core.shared_allocated for core in cores]
+    if allocated[0] != allocated[1]:
+        refuse(
+            f"core 0 allocates {allocated[0]} nl.shared_hbm tensors, core 1 {allocated[1]}; both cores must have the "
+            "same control flow"
+        )
     described = [_describe(result) for result in results]
     if any(item != described[0] for item in described[1:]):
         refuse(f"core 0 returns {described[0]}, core 1 {described[1]}; both cores must have the same control flow")

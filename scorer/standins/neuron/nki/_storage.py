@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,13 +105,16 @@ class Storage:
         if written is None or not written.all():
             size = view.size if rows is None else view.size // view.shape[0] * rows.size
             missing = size if written is None else int(written.size - np.count_nonzero(written))
-            refuse(
-                f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor "
-                f"{self.label}{view.shape} were never written",
-                operand,
-            )
+            self._refuse_unwritten(view, missing, size, operand)
         if rows is None and self._covers(view):
             self.declare_full()
+
+    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> NoReturn:
+        refuse(
+            f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor {self.label}{view.shape} were "
+            "never written",
+            operand,
+        )
 
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """Marks the elements under `view` (only those where `where` is true, or in the rows `where`) as written."""
@@ -250,44 +253,113 @@ class PsumStorage(Storage):
         return _under(self._states, self.array.itemsize, view)
 
 
-class SharedStorage(Storage):
-    """HBM that two cores see. Always watched: without a barrier no core may touch what the other one wrote in this
-    launch.
+# Marks of an element of shared HBM: written at all; and since the last barrier, by core: written, read.
+_EVER = 1
+_WROTE = 2, 4
+_READ = 8, 16
 
-    The cores run one after the other, so only the second one can meet elements of the other. A mark is 1 + the core
-    that wrote.
+
+class SharedStorage(Storage):
+    """HBM that two cores see. Always watched: between two barriers no core may touch what the other one wrote, nor
+    write what the other one read.
+
+    The cores take turns, so each looks only for what the other did before it in this stretch. While nobody has written
+    a tensor (most arguments never are), its reads are only listed.
     """
 
-    __slots__ = ()
+    __slots__ = ("_epoch", "_read", "_touched")
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
         super().__init__(core, shape, dtype, Buffer.shared_hbm, name)
 
+    def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
+        super()._describe(core, buffer, name)
+        self._epoch = 0
+        self._read: list[tuple[int, NkiTensor, Rows | None]] = []
+        self._touched = [False, False]
+
     def declare_full(self) -> None:
-        """Every element has been written; who wrote it is still of interest."""
+        """Every element has been written; by whom is still of interest."""
         self.full = True
 
+    def unwritten(self) -> int:
+        """How many elements were never written."""
+        if self.full:
+            return 0
+        if self._marks is None:
+            return self.array.size
+        return (self._marks.size - int(np.count_nonzero(self._marks & _EVER))) * self._unit // self.array.itemsize
+
     def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
-        """As for any memory; and refuses what the other core wrote."""
-        super().note_read(view, operand, rows)
-        self._check_race(view, rows, "reads", operand)
+        """As for any memory; and refuses what the other core wrote since the last barrier."""
+        core = self._begin()
+        marks = self._marks_under(view)
+        if marks is None:
+            if not self.full:
+                super().note_read(view, operand, rows)
+            self._read.append((core, view, rows))
+            return
+        found = marks if rows is None else marks[rows]
+        if not self.full and not (found & _EVER).all():
+            missing = int(np.count_nonzero(found & _EVER == 0))
+            self._refuse_unwritten(view, missing, found.size, operand)
+        if self._touched[1 - core] and np.any(found & _WROTE[1 - core]):
+            self._refuse_race("reads elements", "wrote", operand)
+        if rows is None:
+            found |= _READ[core]
+        else:
+            marks[rows] = found | _READ[core]
 
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
-        """As for any memory; and refuses to overwrite what the other core wrote."""
-        self._check_race(view, where, "overwrites", "dst")
-        self._mark(view, where, self.core.launch.running + 1)
-
-    def _check_race(self, view: NkiTensor, where: NDArray[Any] | None, verb: str, operand: str) -> None:
-        running = self.core.launch.running
-        if running == 0 or self._marks is None:
-            return
+        """As for any memory; and refuses to overwrite what the other core wrote or read since the last barrier."""
+        core = self._begin()
+        if self._marks is None:
+            self._start_marks()
         marks = self._marks_under(view)
-        if np.any((marks if where is None else marks[where]) == running):  # type: ignore[index]
-            refuse(
-                f"data race: core {running} {verb} elements of nl.shared_hbm tensor {self.label}that core "
-                f"{running - 1} wrote in this launch, with no barrier between; give each core its own rows",
-                operand,
-            )
+        assert marks is not None
+        if self._touched[1 - core]:
+            found = marks if where is None else marks[where]
+            if np.any(found & _WROTE[1 - core]):
+                self._refuse_race("overwrites elements", "wrote", "dst")
+            if np.any(found & _READ[1 - core]):
+                self._refuse_race("overwrites elements", "reads", "dst")
+        marks[... if where is None else where] = _EVER | _WROTE[core]
+
+    def _begin(self) -> int:
+        """The running core; forgets what happened before the last barrier."""
+        launch = self.core.launch
+        if self._epoch != launch.epoch:
+            self._epoch = launch.epoch
+            self._touched = [False, False]
+            self._read.clear()
+            if self._marks is not None:
+                self._marks &= _EVER
+        self._touched[launch.running] = True
+        return launch.running
+
+    def _start_marks(self) -> None:
+        self._marks = np.full(self.array.nbytes // self._unit, _EVER if self.full else 0, np.uint8)
+        for core, view, rows in self._read:
+            marks = self._marks_under(view)
+            assert marks is not None
+            marks[... if rows is None else rows] |= _READ[core]
+        self._read.clear()
+
+    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> NoReturn:
+        refuse(
+            f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor {self.label}{view.shape} were "
+            "never written (what the other core writes counts only after a nki.isa.core_barrier)",
+            operand,
+        )
+
+    def _refuse_race(self, does: str, did: str, operand: str) -> None:
+        running = self.core.launch.running
+        refuse(
+            f"data race: core {running} {does} of nl.shared_hbm tensor {self.label}that core {1 - running} {did} in "
+            "this launch, with no barrier between; give each core its own rows, or let both pass a "
+            "nki.isa.core_barrier in between",
+            operand,
+        )
 
 
 def allocate(core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str) -> Storage:
@@ -307,20 +379,17 @@ def argument(core: Core, array: Array, name: str, writable: bool) -> Storage:
 
 
 def _shared(core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> Storage:
+    """The first core to come allocates; the other one's allocation with the same number is the same tensor."""
     shared = core.launch.shared
     position = core.shared_allocated
     core.shared_allocated += 1
-    if core.index == 0:
+    if position == len(shared):
         shared.append(SharedStorage(core, shape, dtype, name))
-    wanted: tuple[Any, ...] = (shape, dtype, name)
-    if position >= len(shared) or wanted != (
-        shared[position].array.shape,
-        shared[position].array.dtype,
-        shared[position].name,
-    ):
-        found = None if position >= len(shared) else (shared[position].array.shape, shared[position].array.dtype)
+    found = shared[position]
+    if (shape, dtype, name) != (found.array.shape, found.array.dtype, found.name):
         refuse(
-            f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core 0 "
-            f"allocated {found}; both cores must have the same control flow"
+            f"core {core.index} allocates nl.shared_hbm tensor number {position} as {shape} {dtype}, core "
+            f"{1 - core.index} allocated {found.array.shape} {found.array.dtype}; both cores must have the same "
+            "control flow"
         )
-    return shared[position]
+    return found

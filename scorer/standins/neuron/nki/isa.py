@@ -2,8 +2,8 @@
 
 One module per group: `_isa_dma` (DMA), `_isa_data` (copies on chip, constants), `_isa_tensor` (Tensor engine),
 `_isa_scalar` (Scalar engine), `_isa_vector` (element-wise), `_isa_reduce`, `_isa_scan`, `_isa_select`, `_isa_gather`,
-`_isa_search`, `_isa_random`, `_registers`. Every instruction computes in fp32, rounds once to the type of `dst`, and
-takes a trailing `name`, which is a label only.
+`_isa_search`, `_isa_random`, `_registers`, `_isa_cores` (LNC 2). Every instruction computes in fp32, rounds once to the
+type of `dst`, and takes a trailing `name`, which is a label only.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from ._enums import dge_mode, dma_engine, engine, matmul_perf_mode, nc_version, oob_mode, reduce_cmd
 from ._errors import AbsentNameError, NkiValidationError, refuse
+from ._isa_cores import core_barrier, sendrecv
 from ._isa_data import iota, memset, tensor_copy, tensor_copy_predicated
 from ._isa_dma import dma_compute, dma_copy, dma_transpose
 from ._isa_gather import local_gather, nc_n_gather, nc_stream_shuffle, nonzero_with_count, sequence_bounds
@@ -44,6 +45,7 @@ __all__ = [
     "affine_select",
     "bn_aggr",
     "bn_stats",
+    "core_barrier",
     "dge_mode",
     "dma_compute",
     "dma_copy",
@@ -87,6 +89,7 @@ __all__ = [
     "scalar_store",
     "scalar_tensor_tensor",
     "select_reduce",
+    "sendrecv",
     "sequence_bounds",
     "set_rng_seed",
     "tensor_copy",
