@@ -8,9 +8,11 @@ from typing import Any
 
 from scorer.artifact import Artifact
 from scorer.compare import Comparison, Offset, Row
+from scorer.compare.accounts import KernelReport
 from scorer.compare.trials.result import Bar, Limit, Picture, Trial
 from scorer.contest import Profile, load
 from scorer.findings import Finding, Place, finding
+from scorer.room.accounts import AccountLine, KernelAccount, Limits, Transfers
 from scorer.room.receipts import (
     Clock,
     Evaluation,
@@ -351,4 +353,72 @@ def sample_trial() -> Trial:
             limits=[Limit(name="the budget", value=60.0)],
         ),
         findings=[over],
+    )
+
+
+def sample_kernels() -> KernelReport:
+    """Two kernels, one of which fills SBUF over its life and uses PSUM."""
+    engines = {"tensor": 32, "vector": 96, "scalar": 0, "gpsimd": 1, "sync": 0, "dma": 65}
+    matmul = KernelAccount(
+        kernel="projection_forward",
+        cores=2,
+        signature="x=bfloat16[4096,1152] weight=bfloat16[1152,4608] scale=0.125",
+        site=Site(file="recipe/kernels/projection.py", line=41),
+        launches=1024,
+        sbuf_peak=198_400,
+        psum_peak=12_288,
+        instructions=engines,
+        cycles={"tensor": 16_384, "vector": 49_152, "scalar": 0, "gpsimd": 2_048, "sync": 0},
+        busy_microseconds={"tensor": 6.8, "vector": 51.2, "scalar": 0.0, "gpsimd": 1.7, "sync": 0.0, "dma": 48.3},
+        bound="vector",
+        microseconds=51.2,
+        serial_microseconds=108.0,
+        operations=4_294_967_296,
+        hbm_bytes=26_214_400,
+        transfers=[
+            Transfers(
+                direction="hbm to sbuf", instructions=49, bytes=20 << 20, descriptors=6272, smallest=4, median=2304
+            ),
+            Transfers(
+                direction="sbuf to hbm", instructions=16, bytes=5 << 20, descriptors=2048, smallest=512, median=2304
+            ),
+        ],
+        occupancy=[(step, 16_000 + 920 * step, 2048 * (step % 7)) for step in range(0, 200, 2)],
+        lines=[
+            AccountLine(
+                site=Site(file="recipe/kernels/projection.py", line=line),
+                instruction="nc_matmul",
+                engine="tensor",
+                count=16,
+                bytes=0,
+                microseconds=6.8,
+            )
+            for line in (57, 66)
+        ],
+    )
+    small = matmul.model_copy(
+        update={"kernel": "scaled_<b>", "sbuf_peak": 4096, "psum_peak": 0, "occupancy": [(0, 2048, 0), (1, 4096, 0)]}
+    )
+    return KernelReport(
+        contest="embedded",
+        contest_version=1,
+        artifact_sha256="5f1c" + 60 * "0",
+        launch="torchrun --standalone --nproc_per_node=2 train.py",
+        verdict="pass",
+        reason="2048 launches of 2 kernels in an update, within SBUF and PSUM",
+        rank=1,
+        ranks=2,
+        launches=2048,
+        microseconds=104_857.6,
+        limits=Limits(
+            sbuf_bytes=212_984,
+            psum_bytes=16_384,
+            clock_hz={"tensor": 2.4e9, "vector": 0.96e9, "scalar": 1.2e9, "gpsimd": 1.2e9, "sync": 1.2e9},
+            least_cycles=64,
+            dma_bytes_per_second=368e9,
+            dma_least_bytes=2048,
+            dma_issue_seconds=3e-7,
+        ),
+        kernels=[matmul, small],
+        findings=[],
     )

@@ -171,6 +171,7 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "timeline": None,
         "window": 2,
         "census_update": None,
+        "account": False,
         "turns_from": None,
         "deal_as": None,
         "keep_values": False,

@@ -18,6 +18,7 @@ import pytest
 from parity_tests import report_sample as sample
 from scorer.report import Report
 from scorer.report.html import trial_page
+from scorer.report.kernels import kernels_page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
@@ -153,6 +154,16 @@ def test_the_link_of_a_line_opens_its_sources(shown: dict[tuple[str, int], Any])
 def test_the_page_of_a_trial_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
     (tmp_path / "trial.html").write_text(trial_page(sample.sample_trial()), "utf-8")
     for width, found in measure(tmp_path, scheme, "trial.html").items():
+        assert (found["scroll"], found["outside"]) == (int(width), [])
+        assert found["height"] > 900
+        assert len(found["texts"]) >= 40
+        assert [text for text in found["texts"] if text["contrast"] < 4.5 or text["size"] < 9.5] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_of_the_kernels_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
+    (tmp_path / "kernels.html").write_text(kernels_page(sample.sample_kernels()), "utf-8")
+    for width, found in measure(tmp_path, scheme, "kernels.html").items():
         assert (found["scroll"], found["outside"]) == (int(width), [])
         assert found["height"] > 900
         assert len(found["texts"]) >= 40

@@ -77,7 +77,7 @@ def environment_trial(
         scorer environment-trial build/embedded/artifact -o build/embedded/environment
     """
     profile = checked_profile(contest)
-    submission, text = _submission(artifact, launch, profile, file)
+    submission, text = submitted(artifact, launch, profile, file)
     with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, parse(text, profile.launch), "cold")
 
@@ -114,7 +114,7 @@ def clock_trial(
         scorer clock-trial build/embedded/artifact -o build/embedded/clock
     """
     profile = checked_profile(contest)
-    submission, text = _submission(artifact, launch, profile, file)
+    submission, text = submitted(artifact, launch, profile, file)
     with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
         spec = runs.artifact_lane(bench, submission, parse(text, profile.launch), "cold")
 
@@ -151,7 +151,7 @@ def speed_trial(
         --local "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 -m recipe --config embedded"
     """
     profile = checked_profile(contest)
-    submission, text = _submission(artifact, launch, profile, file)
+    submission, text = submitted(artifact, launch, profile, file)
     local_plan, root = parse_local(local), commands.existing_directory(local_root)
     environment = commands.assignments(local_env or [])
     with commands.open_bench(profile, kit, kit_sha256, out) as (bench, directory):
@@ -199,7 +199,7 @@ def world_trial(
     profile = checked_profile(contest)
     given = []
     for path in artifacts:
-        submission, text = _submission(path, "", profile, None)
+        submission, text = submitted(path, "", profile, None)
         given.append((parse(text, profile.launch), submission))
     given.sort(key=lambda each: each[0].nproc_per_node)
     counts = [plan.nproc_per_node for plan, _ in given]
@@ -229,7 +229,8 @@ def world_trial(
         return _finish(trial, profile, bench, directory, out)
 
 
-def _submission(path: Path, launch: str, profile: Profile, file: list[Path] | None) -> tuple[Artifact, str]:
+def submitted(path: Path, launch: str, profile: Profile, file: list[Path] | None) -> tuple[Artifact, str]:
+    """The submission, and the string that it is launched with. Raises InputError where no string is known."""
     submission = read_submission(path, launch, profile, file)
     text = launch or submission.launch_command
     if not text:

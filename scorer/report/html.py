@@ -1,6 +1,6 @@
-"""The report, or a trial, as one self-contained HTML page: no script, no request, light and dark, phone and desktop.
+"""The report, a trial or the kernels as one self-contained HTML page: no script, no request, light and dark.
 
-A page depends on the view or the trial alone, so the same one gives the same bytes.
+For phone and desktop. A page depends on what it shows alone, so the same gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDE, _NARROW = (10.0, 3.7), (4.4, 3.6)  # inches; the page shows one or the ot
 def page(view: View) -> str:
     """Render the report page."""
     drawn = bool(view.curves.series)
-    return _render(
+    return render(
         "report.html.j2",
         verdict=view.verdict,
         reason=view.sentence,
@@ -39,7 +39,7 @@ def page(view: View) -> str:
 def trial_page(trial: Trial) -> str:
     """Render a trial's page."""
     shown = [finding_view(found) for found in trial.findings]
-    return _render(
+    return render(
         "trial.html.j2",
         verdict=trial.verdict,
         reason=trial.reason,
@@ -51,7 +51,8 @@ def trial_page(trial: Trial) -> str:
     )
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """Render a page of `templates`. Raises jinja2.UndefinedError for a value that the template needs and lacks."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
         autoescape=True,

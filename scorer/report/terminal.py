@@ -19,7 +19,7 @@ from scorer.report.upload_table import changed
 from scorer.report.view import View
 from scorer.room.receipts import Receipt
 
-_STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 _EVIDENCE_LINES = 4
 _OUTCOMES = {
     "passed": ("✓", "green"),
@@ -27,13 +27,13 @@ _OUTCOMES = {
     "void": ("? void", "yellow"),
     "not run": ("- not run", "yellow"),
 }
-_SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
+SIGNS = {"pass": "✓ PASS", "fail": "✗ FAIL", "inconclusive": "? INCONCLUSIVE"}
 
 
 def print_view(view: View, console: Console) -> None:
     """Print the whole report."""
-    style = _STYLES[view.verdict]
-    banner = Text.assemble((_SIGNS[view.verdict], f"bold {style}"), "  ", view.sentence)
+    style = STYLES[view.verdict]
+    banner = Text.assemble((SIGNS[view.verdict], f"bold {style}"), "  ", view.sentence)
     if view.first:
         banner.append(f"\n\n{view.first_label}: ", style="bold")
         banner.append_text(_line(view.first))

@@ -25,7 +25,7 @@ from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
-from scorer.room import bounds, checkpoint, log, records, timing, values
+from scorer.room import accounts, bounds, checkpoint, log, records, timing, values
 from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
@@ -173,6 +173,7 @@ class LaneSpec:
     without: tuple[str, ...] = ()  # protections of the room that are not asked for
     deal_as: int | None = None  # batches are those that so many ranks would read; None: as the kit deals them
     keep_values: bool = False  # keep the parameters' values after each update of the window beside the log
+    account: bool = False  # keep accounts of the kernels' launches beside the log (accounts.py)
     turns: Turns | None = None  # who says when an update may be made; None: nobody
 
 
@@ -226,6 +227,8 @@ class _Run:
         kept, not_kept = self._keep(outcome)
         if self.spec.keep_values:
             values.collect(self.records, self.keep)
+        if self.spec.account:
+            accounts.collect(self.records, self.keep)
         if not_kept is not None:
             outcome, problem, site = Outcome.FAILED, problem or not_kept, site
         left_files = self.room.leftover_files(allowed=[self.profile.files.output_directory])
@@ -312,6 +315,7 @@ class _Run:
             stop_after_window=self.spec.stop_after_window,
             deal_as=self.spec.deal_as,
             keep_values=self.spec.keep_values,
+            account=self.spec.account,
             turns_from=self.spec.turns.first if self.spec.turns else None,
         ).write(self._settings_file())
         return subject

@@ -13,6 +13,7 @@ scorer's, because it runs in the program's process, and torch only after the pro
     firsts.py     what was used for the first time
     dealt.py      batches as another number of ranks would read them
     values.py     keeps the parameters' values
+    accounts.py   what the kernels take
     turns.py      waits between updates, so that two programs can take turns
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter

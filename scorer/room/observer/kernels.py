@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .accounts import Accounts
 from .session import Session
 
 
@@ -20,6 +21,7 @@ def install(module: Any, session: Session) -> None:
     # The SDK compiles a kernel's source; on the stand-in its instructions are functions that run.
     isa = module.isa if getattr(module, "STAND_IN", False) else None
     codes = {} if isa is None else {f.__code__: n for n in isa.__all__ if hasattr(f := getattr(isa, n), "__code__")}
+    accounts = Accounts(session) if session.settings.account and isa is not None else None
     depth = 0
 
     @functools.wraps(call)
@@ -28,7 +30,10 @@ def install(module: Any, session: Session) -> None:
         depth += 1  # a kernel called inside a running kernel is inlined: no launch of its own
         try:
             with session.inside_kernel(codes if depth == 1 else {}):
-                result = call(self, *args, **kwargs)
+                if accounts is not None and depth == 1:
+                    result = accounts.launch(self, args, kwargs, call)
+                else:
+                    result = call(self, *args, **kwargs)
         finally:
             depth -= 1
         if depth == 0:  # one that raised has not run: what a program does instead must not pass for a launch

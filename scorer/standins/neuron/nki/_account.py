@@ -15,12 +15,12 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ._core import PSUM_BANK_BYTES, PSUM_BANKS, SBUF_PARTITION_BYTES, Core, Launch
 from ._cost import Cycles, Operand, cost, operand_of
-from ._rates import CLOCK, DMA_ISSUE_SECONDS, ENGINES
+from ._rates import CLOCK, DMA_BYTES_PER_SECOND, DMA_ISSUE_SECONDS, DMA_LEAST_BYTES, ENGINES, LEAST_CYCLES
 from ._storage import Storage
 from ._trace import Step, tracing
 
@@ -55,6 +55,20 @@ class Transfers:
     descriptors: int
     smallest: int  # bytes of a descriptor
     median: int  # half of the descriptors are no larger
+
+
+@dataclass
+class Line:
+    """What one instruction of a kernel's text takes, over all its runs in a launch."""
+
+    file: str
+    line: int
+    instruction: str
+    engine: str
+    count: int = 0
+    cycles: int = 0
+    bytes: int = 0  # that DMA brings to their destination
+    microseconds: float = 0.0  # of its engine, the cores in turn
 
 
 @dataclass
@@ -159,6 +173,37 @@ class Account:
         """Estimated time with one engine at a time."""
         return sum(self.slower.values())
 
+    def lines(self) -> list[Line]:
+        """Each instruction of the kernel's text, the one that takes longest first."""
+        found: dict[tuple[str, int, str, str], Line] = {}
+        for each in self.instructions:
+            key = (each.file, each.line, each.name, each.engine)
+            line = found.setdefault(key, Line(*key))
+            line.count += 1
+            line.cycles += each.cost.cycles
+            line.bytes += each.cost.bytes
+            line.microseconds += 1e6 * (each.cost.seconds or each.cost.cycles / CLOCK.get(each.engine, 1.0))
+        return sorted(found.values(), key=lambda line: (-line.microseconds, line.line, line.instruction))
+
+    def told(self) -> dict[str, Any]:
+        """The account as plain values, without the single instructions."""
+        return {
+            "kernel": self.kernel,
+            "cores": self.cores,
+            "sbuf_peak": self.sbuf_peak,
+            "psum_peak": self.psum_peak,
+            "instructions": self.counts,
+            "cycles": self.cycles,
+            "busy_microseconds": self.slower,
+            "bound": self.bound,
+            "microseconds": self.microseconds,
+            "serial_microseconds": self.serial_microseconds,
+            "operations": self.operations,
+            "hbm_bytes": self.hbm_bytes,
+            "transfers": [asdict(each) for each in self.transfers],
+            "occupancy": self.occupancy(),
+        }
+
     def occupancy(self) -> list[tuple[int, int, int]]:
         """(instruction, SBUF bytes, PSUM bytes) per partition over the life of the core with the higher SBUF peak; at
         most `OCCUPANCY_POINTS`, of which each holds the highest value of its stretch.
@@ -173,6 +218,19 @@ class Account:
             (first * stretch, max(each.sbuf for each in part), max(each.psum for each in part))
             for first, part in enumerate(parts)
         ]
+
+
+def limits() -> dict[str, Any]:
+    """The rates and limits behind an account."""
+    return {
+        "sbuf_bytes": SBUF_LIMIT,
+        "psum_bytes": PSUM_LIMIT,
+        "clock_hz": CLOCK,
+        "least_cycles": LEAST_CYCLES,
+        "dma_bytes_per_second": DMA_BYTES_PER_SECOND,
+        "dma_least_bytes": DMA_LEAST_BYTES,
+        "dma_issue_seconds": DMA_ISSUE_SECONDS,
+    }
 
 
 def _median(sizes: Mapping[int, int]) -> int:

@@ -45,7 +45,7 @@ class Step:
         """Every tensor that it was given, with its parameter; those of a list (`srcs`) one by one."""
         for parameter, value in self.given.items():
             for one in value if isinstance(value, list | tuple) else (value,):
-                if type(one) is NkiTensor:
+                if isinstance(one, NkiTensor):
                     yield parameter, one
 
 
