@@ -158,23 +158,34 @@ def test_rotary_attention_depends_on_distance_only() -> None:
 @dtypes
 @pytest.mark.parametrize("shape", [(1, 2), (2, 3, 50), (128, 64), (131, 100), (5, 2048), (4, 2049), (3, 4100)])
 def test_softcap_cross_entropy(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
+    check_cross_entropy(shape, dtype, lnc, CAP)
+
+
+@cores
+@dtypes
+@pytest.mark.parametrize("shape", [(1, 2), (129, 50), (2, 3, 2049), (3, 4100)])
+def test_cross_entropy_without_a_cap(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
+    check_cross_entropy(shape, dtype, lnc, 0.0)
+
+
+def check_cross_entropy(shape: tuple[int, ...], dtype: torch.dtype, lnc: int, cap: float) -> None:
     logits = random(*shape, dtype=dtype, scale=8.0)
     generator = torch.Generator().manual_seed(5)
     targets = torch.randint(0, shape[-1], shape[:-1], generator=generator)
     targets.view(-1)[0] = shape[-1] - 1
 
     def reference(logits: Tensor) -> Tensor:
-        capped = CAP * torch.tanh(logits / CAP)
+        capped = cap * torch.tanh(logits / cap) if cap else logits
         picked = capped.gather(-1, targets[..., None])[..., 0]
         return (capped.logsumexp(-1) - picked).mean()
 
-    module = NkiSoftcapCrossEntropy(CAP, lnc)
+    module = NkiSoftcapCrossEntropy(cap, lnc)
     (leaf,) = neuron(logits)
     leaf.requires_grad_()
     loss = module(leaf, targets.to("neuron"))
     assert loss.dtype == torch.float32
     assert_close(loss, reference(logits.double()), "loss")
-    assert_close(softcap_cross_entropy_reference(logits, targets, CAP), reference(logits.double()), "torch loss")
+    assert_close(softcap_cross_entropy_reference(logits, targets, cap), reference(logits.double()), "torch loss")
     loss.backward()
     (expected,) = gradients(reference, [logits.double()], [torch.tensor(1.0, dtype=torch.float64)])
     assert leaf.grad is not None
@@ -192,6 +203,17 @@ def test_softcap_cross_entropy_of_extreme_logits_is_finite() -> None:
     ]
     assert losses[0] == pytest.approx(0.0, abs=1e-5)
     assert losses[1] == pytest.approx(2 * CAP, abs=1e-4)
+
+
+def test_cross_entropy_without_a_cap_does_not_see_a_constant_in_all_logits() -> None:
+    """Neither a small one nor one beyond the range of exp; another target does make a difference."""
+    logits, target = random(2, 3000, dtype=torch.float32), torch.tensor([7, 2999])
+    loss, moved, other = (
+        NkiSoftcapCrossEntropy(0.0, 1)(*neuron(x, t)).item()
+        for x, t in ((logits, target), (logits + 512.0, target), (logits, target - 1))
+    )
+    assert moved == pytest.approx(loss, abs=2e-4)
+    assert other != pytest.approx(loss, abs=2e-2)
 
 
 @pytest.mark.parametrize(

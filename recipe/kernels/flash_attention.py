@@ -22,7 +22,16 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.products import BANK, PARTITIONS, load, parts, product, transposed
+from recipe.kernels.products import (
+    BANK,
+    PARTITIONS,
+    even_blocks,
+    load,
+    parts,
+    product,
+    transposed,
+    transposed_blocks,
+)
 from recipe.kernels.tiling import share
 
 MAX_HEAD = 256
@@ -339,29 +348,6 @@ def hide(tile: Any, first: int, start: int, window: int, value: float) -> Any:
         cmp_op=nl.greater,
     )
     return near
-
-
-def transposed_blocks(tile: Any) -> list[Any]:
-    """A tile [queries, up to 512 keys], turned around block by block: [up to 128 keys, queries] each."""
-    count, length = tile.shape
-    blocks = parts(length, PARTITIONS)
-    shape = (PARTITIONS, len(blocks), count)
-    bank = nl.ndarray(shape=shape, dtype=tile.dtype, buffer=nl.psum)
-    turned = nl.ndarray(shape=shape, dtype=tile.dtype, buffer=nl.sbuf)
-    for block, (left, right) in enumerate(blocks):
-        nisa.nc_transpose(
-            dst=bank[0 : right - left, block, 0:count], data=tile[0:count, left:right], engine=nisa.engine.tensor
-        )
-    for first, end, height in even_blocks(length):
-        nisa.tensor_copy(dst=turned[0:height, first:end, 0:count], src=bank[0:height, first:end, 0:count])
-    return [turned[0 : right - left, block, 0:count] for block, (left, right) in enumerate(blocks)]
-
-
-def even_blocks(length: int) -> list[tuple[int, int, int]]:
-    """Blocks of 128 that `length` things fill, and the one that the rest begins: (first, end, things in a block)."""
-    whole, rest = divmod(length, PARTITIONS)
-    filled = [(0, whole, PARTITIONS)] if whole else []
-    return [*filled, (whole, whole + 1, rest)] if rest else filled
 
 
 def store(target: Any, tile: Any, scale: float) -> None:

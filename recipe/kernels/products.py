@@ -59,6 +59,29 @@ def transposed(tiles: list[Any]) -> list[Any]:
     return found
 
 
+def transposed_blocks(tile: Any) -> list[Any]:
+    """A tile [P, up to 512], turned around block by block: tiles [up to 128, P], which share one allocation."""
+    count, length = tile.shape
+    blocks = parts(length, PARTITIONS)
+    shape = (PARTITIONS, len(blocks), count)
+    bank = nl.ndarray(shape=shape, dtype=tile.dtype, buffer=nl.psum)
+    turned = nl.ndarray(shape=shape, dtype=tile.dtype, buffer=nl.sbuf)
+    for block, (left, right) in enumerate(blocks):
+        nisa.nc_transpose(
+            dst=bank[0 : right - left, block, 0:count], data=tile[0:count, left:right], engine=nisa.engine.tensor
+        )
+    for first, end, height in even_blocks(length):
+        nisa.tensor_copy(dst=turned[0:height, first:end, 0:count], src=bank[0:height, first:end, 0:count])
+    return [turned[0 : right - left, block, 0:count] for block, (left, right) in enumerate(blocks)]
+
+
+def even_blocks(length: int) -> list[tuple[int, int, int]]:
+    """Blocks of 128 that `length` things fill, and the one that the rest begins: (first, end, things in a block)."""
+    whole, rest = divmod(length, PARTITIONS)
+    filled = [(0, whole, PARTITIONS)] if whole else []
+    return [*filled, (whole, whole + 1, rest)] if rest else filled
+
+
 def product(stationary: list[Any], moving: list[Any], rows: tuple[int, int], columns: tuple[int, int]) -> Any:
     """sum over k of stationary[k][:, rows].T @ moving[k][:, columns], in a bank of PSUM: [rows, columns] in fp32."""
     (top, bottom), (first, end) = rows, columns

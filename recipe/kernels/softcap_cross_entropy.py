@@ -1,13 +1,14 @@
 """Cross entropy of softcapped logits: z = cap * tanh(logits / cap), loss = logsumexp(z) - z[target] for every row.
+Without a cap (cap = 0) z is the logits themselves.
 
 Logits are [..., V] in any floating dtype, targets [...] whole numbers in 0 .. V - 1 (no value is ignored); the mean
 over all rows is fp32.
 
 Because |z| <= cap, the cap itself serves as the logsumexp's maximum: exp(z - cap) is at most 1 and, for cap <= 20, at
-least 4e-18, so that no running maximum is needed and the sum's logarithm lies within the range of the activation table
-(2^-64 to 2^64).
+least 4e-18, so that no maximum is needed and the sum's logarithm lies within the range of the activation table (2^-64
+to 2^64). Without a cap each chunk has its own maximum, and the chunks' sums are brought to the largest at the end.
 
-What the kernels need: 0 < cap <= 20; V < 2^24 (targets are compared in fp32); logits contiguous. Any number of rows,
+What the kernels need: 0 <= cap <= 20; V < 2^24 (targets are compared in fp32); logits contiguous. Any number of rows,
 LNC 1 and 2. The vocabulary goes through SBUF in chunks of 2048 columns, five fp32 tiles wide.
 """
 
@@ -56,7 +57,9 @@ class TorchSoftcapCrossEntropy(nn.Module):
 
 
 def softcap(logits: Tensor, cap: float) -> Tensor:
-    """cap * tanh(logits / cap), in fp32."""
+    """cap * tanh(logits / cap), in fp32; a cap of 0 is none."""
+    if cap == 0.0:
+        return logits.float()
     return cap * torch.tanh(logits.float() / cap)
 
 
@@ -93,60 +96,22 @@ class SoftcapCrossEntropyFunction(torch.autograd.Function):
 def softcap_cross_entropy_forward(logits: Any, targets: Any, cap: float) -> Any:
     """Logits [N, V], targets [N, 1] int32 -> losses [N, 1] fp32, lse [N, 1] fp32."""
     rows, vocabulary = logits.shape
-    assert 0.0 < cap <= MAX_CAP, f"softcap_cross_entropy_forward: cap = {cap}, must be above 0 and at most {MAX_CAP}"
-    pmax = nl.tile_size.pmax
-    chunks = (vocabulary + CHUNK - 1) // CHUNK
-    widest = min(CHUNK, vocabulary)
+    check_cap("softcap_cross_entropy_forward", cap)
     losses = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     lse = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
 
-    columns = nl.ndarray(shape=(pmax, widest), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.iota(dst=columns, pattern=[[1, widest]], offset=0, channel_multiplier=0)
+    columns = numbered_columns(min(CHUNK, vocabulary))
     for first, count, _ in row_tiles(rows, CHUNK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
         label = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
         nisa.dma_copy(dst=label, src=targets[first:last, 0:1])
-        sums = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)  # of exp(z - cap), per chunk
-        hits = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)  # tanh at the target, or 0
-        for c in range(chunks):
-            start = c * CHUNK
-            width = min(CHUNK, vocabulary - start)
-            raw = nl.ndarray(shape=(count, width), dtype=logits.dtype, buffer=nl.sbuf)
-            capped = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            work = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
-            nisa.dma_copy(dst=raw, src=logits[first:last, start : start + width])
-            nisa.activation(dst=capped, op=nl.tanh, data=raw, scale=1.0 / cap)
-            nisa.activation(
-                dst=work,
-                op=nl.exp,
-                data=capped,
-                scale=cap,
-                bias=-cap,
-                reduce_op=nl.add,
-                reduce_res=sums[0:count, c : c + 1],
-                reduce_cmd=nisa.reduce_cmd.reset_reduce,
-            )
-            nisa.tensor_scalar(dst=here, data=label, op0=nl.subtract, operand0=float(start))
-            nisa.scalar_tensor_tensor(
-                dst=work,
-                data=columns[0:count, 0:width],
-                op0=nl.equal,
-                operand0=here,
-                op1=nl.multiply,
-                operand1=capped,
-            )
-            nisa.tensor_reduce(dst=hits[0:count, c : c + 1], op=nl.add, data=work, axis=1, keepdims=True)
-        total = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        hit = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_reduce(dst=total, op=nl.add, data=sums, axis=1, keepdims=True)
-        nisa.tensor_reduce(dst=hit, op=nl.add, data=hits, axis=1, keepdims=True)
-        logarithm = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        lse_tile = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        loss = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.activation(dst=logarithm, op=nl.log, data=total)
-        nisa.tensor_scalar(dst=lse_tile, data=logarithm, op0=nl.add, operand0=cap)
-        nisa.scalar_tensor_tensor(dst=loss, data=hit, op0=nl.multiply, operand0=-cap, op1=nl.add, operand1=lse_tile)
+        sums = new_sums(count, (vocabulary + CHUNK - 1) // CHUNK)
+        for start in range(0, vocabulary, CHUNK):
+            end = min(start + CHUNK, vocabulary)
+            raw = nl.ndarray(shape=(count, end - start), dtype=logits.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=raw, src=logits[first:last, start:end])
+            chunk_sums(raw, label, columns, start, cap, [column[0:count, start // CHUNK] for column in sums])
+        loss, lse_tile = row_losses(sums, cap)
         nisa.dma_copy(dst=losses[first:last, 0:1], src=loss)
         nisa.dma_copy(dst=lse[first:last, 0:1], src=lse_tile)
     return losses, lse
@@ -158,17 +123,13 @@ def softcap_cross_entropy_backward(dlosses: Any, logits: Any, targets: Any, lse:
     logits.
 
     With t = tanh(logits / cap) and p = exp(cap * t - lse): dlogits = dlosses * (p - onehot(target)) * (1 - t^2),
-    computed as (onehot - p) * (t^2 - 1).
+    computed as (onehot - p) * (t^2 - 1). Without a cap p = exp(logits - lse), and the last factor is 1.
     """
     rows, vocabulary = logits.shape
-    assert 0.0 < cap <= MAX_CAP, f"softcap_cross_entropy_backward: cap = {cap}, must be above 0 and at most {MAX_CAP}"
-    pmax = nl.tile_size.pmax
-    chunks = (vocabulary + CHUNK - 1) // CHUNK
-    widest = min(CHUNK, vocabulary)
+    check_cap("softcap_cross_entropy_backward", cap)
     dlogits = nl.ndarray(shape=(rows, vocabulary), dtype=logits.dtype, buffer=nl.shared_hbm)
 
-    columns = nl.ndarray(shape=(pmax, widest), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.iota(dst=columns, pattern=[[1, widest]], offset=0, channel_multiplier=0)
+    columns = numbered_columns(min(CHUNK, vocabulary))
     for first, count, _ in row_tiles(rows, CHUNK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
         label = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
@@ -179,33 +140,122 @@ def softcap_cross_entropy_backward(dlosses: Any, logits: Any, targets: Any, lse:
         nisa.dma_copy(dst=slope, src=dlosses[first:last, 0:1])
         nisa.dma_copy(dst=lse_tile, src=lse[first:last, 0:1])
         nisa.tensor_scalar(dst=minus_lse, data=lse_tile, op0=nl.multiply, operand0=-1.0)
-        for c in range(chunks):
-            start = c * CHUNK
-            width = min(CHUNK, vocabulary - start)
-            raw = nl.ndarray(shape=(count, width), dtype=logits.dtype, buffer=nl.sbuf)
-            capped = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            probability = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            error = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
-            nisa.dma_copy(dst=raw, src=logits[first:last, start : start + width])
-            nisa.activation(dst=capped, op=nl.tanh, data=raw, scale=1.0 / cap)
-            nisa.activation(dst=probability, op=nl.exp, data=capped, scale=cap, bias=minus_lse)
-            nisa.tensor_scalar(dst=here, data=label, op0=nl.subtract, operand0=float(start))
-            nisa.scalar_tensor_tensor(
-                dst=error,
-                data=columns[0:count, 0:width],
-                op0=nl.equal,
-                operand0=here,
-                op1=nl.subtract,
-                operand1=probability,
-            )
-            square = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-            out = nl.ndarray(shape=(count, width), dtype=logits.dtype, buffer=nl.sbuf)
-            nisa.tensor_tensor(dst=square, data1=capped, data2=capped, op=nl.multiply)
-            nisa.scalar_tensor_tensor(
-                dst=product, data=square, op0=nl.subtract, operand0=1.0, op1=nl.multiply, operand1=error
-            )
-            nisa.tensor_scalar(dst=out, data=product, op0=nl.multiply, operand0=slope)
-            nisa.dma_copy(dst=dlogits[first:last, start : start + width], src=out)
+        for start in range(0, vocabulary, CHUNK):
+            end = min(start + CHUNK, vocabulary)
+            raw = nl.ndarray(shape=(count, end - start), dtype=logits.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=raw, src=logits[first:last, start:end])
+            out = nl.ndarray(shape=(count, end - start), dtype=logits.dtype, buffer=nl.sbuf)
+            logit_gradient(out, raw, (label, slope, minus_lse), columns, start, cap)
+            nisa.dma_copy(dst=dlogits[first:last, start:end], src=out)
     return dlogits
+
+
+def check_cap(kernel: str, cap: float) -> None:
+    """Refuse a cap that the kernels cannot do."""
+    assert 0.0 <= cap <= MAX_CAP, f"{kernel}: cap = {cap}, must be at least 0 (none) and at most {MAX_CAP}"
+
+
+def numbered_columns(width: int) -> Any:
+    """A tile [128, width] whose columns hold their numbers, in fp32."""
+    columns = nl.ndarray(shape=(nl.tile_size.pmax, width), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.iota(dst=columns, pattern=[[1, width]], offset=0, channel_multiplier=0)
+    return columns
+
+
+def new_sums(count: int, chunks: int) -> list[Any]:
+    """What `chunk_sums` fills, a column for each chunk: maxima (only without a cap), sums, and values at the target."""
+    return [nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf) for _ in range(3)]
+
+
+def chunk_sums(raw: Any, label: Any, columns: Any, start: int, cap: float, sums: list[Any]) -> None:
+    """Write what one chunk of logits, in SBUF or PSUM, from column `start` on, adds to the loss of its rows.
+
+    Without a cap the largest value, then the sum of exp(z - that); with one only the sum of exp(z - cap). Then z, or
+    z / cap, at the target if that is here, else 0.
+    """
+    count, width = raw.shape
+    top, total, hit = sums
+    work = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+    here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
+    if cap > 0.0:
+        bias, scale = -cap, cap
+        values = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=values, op=nl.tanh, data=raw, scale=1.0 / cap)
+    else:
+        bias, scale = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf), 1.0
+        values = raw
+        nisa.tensor_reduce(dst=top, op=nl.maximum, data=raw, axis=1, keepdims=True)
+        nisa.tensor_scalar(dst=bias, data=top, op0=nl.multiply, operand0=-1.0)
+    nisa.activation(
+        dst=work,
+        op=nl.exp,
+        data=values,
+        scale=scale,
+        bias=bias,
+        reduce_op=nl.add,
+        reduce_res=total,
+        reduce_cmd=nisa.reduce_cmd.reset_reduce,
+    )
+    nisa.tensor_scalar(dst=here, data=label, op0=nl.subtract, operand0=float(start))
+    nisa.scalar_tensor_tensor(
+        dst=work, data=columns[0:count, 0:width], op0=nl.equal, operand0=here, op1=nl.multiply, operand1=values
+    )
+    nisa.tensor_reduce(dst=hit, op=nl.add, data=work, axis=1, keepdims=True)
+
+
+def row_losses(sums: list[Any], cap: float) -> tuple[Any, Any]:
+    """Loss and logsumexp (count, 1) of the rows that gave these sums."""
+    tops, totals, hits = sums
+    count, chunks = totals.shape
+    total = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+    hit = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+    logarithm = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+    lse = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+    loss = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+    top: Any = cap
+    if cap == 0.0:
+        top = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        minus_top = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        factors = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)
+        lowered = nl.ndarray(shape=(count, chunks), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=top, op=nl.maximum, data=tops, axis=1, keepdims=True)
+        nisa.tensor_scalar(dst=minus_top, data=top, op0=nl.multiply, operand0=-1.0)
+        nisa.activation(dst=factors, op=nl.exp, data=tops, bias=minus_top)
+        nisa.tensor_tensor(dst=lowered, data1=totals, data2=factors, op=nl.multiply)
+        totals = lowered
+    nisa.tensor_reduce(dst=total, op=nl.add, data=totals, axis=1, keepdims=True)
+    nisa.tensor_reduce(dst=hit, op=nl.add, data=hits, axis=1, keepdims=True)
+    nisa.activation(dst=logarithm, op=nl.log, data=total)
+    nisa.tensor_scalar(dst=lse, data=logarithm, op0=nl.add, operand0=top)
+    nisa.scalar_tensor_tensor(dst=loss, data=hit, op0=nl.multiply, operand0=-(cap or 1.0), op1=nl.add, operand1=lse)
+    return loss, lse
+
+
+def logit_gradient(dst: Any, raw: Any, row: tuple[Any, Any, Any], columns: Any, start: int, cap: float) -> None:
+    """Write the gradient of one chunk of logits, in SBUF or PSUM, from column `start` on.
+
+    `row`: of every row the target, the gradient of its loss, and minus its logsumexp, each (count, 1).
+    """
+    label, slope, minus_lse = row
+    count, width = raw.shape
+    probability = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+    error = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+    here = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)  # target - start
+    nisa.tensor_scalar(dst=here, data=label, op0=nl.subtract, operand0=float(start))
+    if cap == 0.0:
+        nisa.activation(dst=probability, op=nl.exp, data=raw, bias=minus_lse)
+    else:
+        capped = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.activation(dst=capped, op=nl.tanh, data=raw, scale=1.0 / cap)
+        nisa.activation(dst=probability, op=nl.exp, data=capped, scale=cap, bias=minus_lse)
+    nisa.scalar_tensor_tensor(
+        dst=error, data=columns[0:count, 0:width], op0=nl.equal, operand0=here, op1=nl.subtract, operand1=probability
+    )
+    if cap == 0.0:
+        nisa.tensor_scalar(dst=dst, data=error, op0=nl.multiply, operand0=slope, op1=nl.multiply, operand1=-1.0)
+        return
+    square = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+    product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=square, data1=capped, data2=capped, op=nl.multiply)
+    nisa.scalar_tensor_tensor(dst=product, data=square, op0=nl.subtract, operand0=1.0, op1=nl.multiply, operand1=error)
+    nisa.tensor_scalar(dst=dst, data=product, op0=nl.multiply, operand0=slope)
