@@ -21,7 +21,19 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.products import BANK, PARTITIONS, load, load_parts, parts, product, transposed, transposed_blocks
+from recipe.kernels.products import (
+    BANK,
+    PARTITIONS,
+    bytes_of,
+    load,
+    load_parts,
+    parts,
+    product,
+    row_groups,
+    transposed,
+    transposed_blocks,
+    turned_bytes,
+)
 from recipe.kernels.softcap_cross_entropy import (
     check_cap,
     chunk_sums,
@@ -31,7 +43,6 @@ from recipe.kernels.softcap_cross_entropy import (
     row_losses,
     softcap_cross_entropy_reference,
 )
-from recipe.kernels.tiling import even_parts, share
 
 MAX_WIDTH = 2048
 GROUP_BYTES = 96 * 1024  # of each partition of SBUF, for what a group of rows keeps there
@@ -97,7 +108,7 @@ def head_cross_entropy_forward(x: Any, turned: Any, targets: Any, cap: float) ->
     losses = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     lse = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     columns = numbered_columns(min(BANK, turned.shape[1]))
-    for group in row_groups(rows, turned_bytes(x)):
+    for group in row_groups(rows, turned_bytes(x), GROUP_BYTES):
         group_losses(x, turned, targets, cap, columns, group, losses, lse)
     return losses, lse
 
@@ -142,7 +153,7 @@ def head_cross_entropy_backward(
     columns = numbered_columns(min(BANK, vocabulary))
     itemsize = bytes_of(x.dtype)
     kept = turned_bytes(x) + width * (itemsize + 4) + BANK * itemsize  # x both ways, dx, and a chunk of the gradient
-    for number, group in enumerate(row_groups(rows, kept)):
+    for number, group in enumerate(row_groups(rows, kept, GROUP_BYTES)):
         group_gradients(
             (dlosses, x, weight, turned, targets, lse), cap, columns, group, (dx, dweight[core]), number > 0
         )
@@ -206,27 +217,3 @@ def add_product(total: Any, stationary: list[Any], moving: list[Any], rows: tupl
             nisa.tensor_tensor(dst=place, data1=place, data2=added, op=nl.add)
         else:
             nisa.tensor_copy(dst=place, src=added)
-
-
-def row_groups(rows: int, tile_bytes: int) -> list[list[tuple[int, int]]]:
-    """This core's tiles of up to 128 rows, (first, last), in groups that keep at most GROUP_BYTES in SBUF.
-
-    `tile_bytes`: what a tile keeps in each partition. Every core has as many groups and tiles, if it has rows at all.
-    """
-    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
-    start, stop = share(rows, core, cores)
-    most = (rows + cores - 1) // cores
-    runs = even_parts(stop - start, (most + PARTITIONS - 1) // PARTITIONS)
-    tiles = [(start + first, start + first + count) for first, count in runs]
-    together = max(1, GROUP_BYTES // tile_bytes)
-    return [tiles[first:end] for first, end in parts(len(tiles), together)]
-
-
-def turned_bytes(x: Any) -> int:
-    """What 128 rows of x, turned around, take in each partition of SBUF."""
-    return len(parts(x.shape[1], PARTITIONS)) * PARTITIONS * bytes_of(x.dtype)
-
-
-def bytes_of(dtype: Any) -> int:
-    """Bytes of a number."""
-    return 4 if dtype == nl.float32 else 2

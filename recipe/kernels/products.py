@@ -12,6 +12,8 @@ from typing import Any
 import nki.isa as nisa
 import nki.language as nl
 
+from recipe.kernels.tiling import even_parts, share
+
 PARTITIONS = 128
 BANK = 512  # columns of fp32 that one bank of PSUM holds, and the most that a product has
 
@@ -92,3 +94,27 @@ def product(stationary: list[Any], moving: list[Any], rows: tuple[int, int], col
             dst=found, stationary=weights[0:depth, top:bottom], moving=data[0:depth, first:end], accumulate=k > 0
         )
     return found
+
+
+def row_groups(rows: int, tile_bytes: int, most_bytes: int) -> list[list[tuple[int, int]]]:
+    """This core's tiles of up to 128 rows, (first, last), in groups that keep `most_bytes` or less in SBUF.
+
+    `tile_bytes`: what a tile keeps in each partition. Every core has as many groups and tiles, if it has rows at all.
+    """
+    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
+    start, stop = share(rows, core, cores)
+    most = (rows + cores - 1) // cores
+    runs = even_parts(stop - start, (most + PARTITIONS - 1) // PARTITIONS)
+    tiles = [(start + first, start + first + count) for first, count in runs]
+    together = max(1, most_bytes // tile_bytes)
+    return [tiles[first:end] for first, end in parts(len(tiles), together)]
+
+
+def turned_bytes(x: Any) -> int:
+    """What 128 rows of x, turned around, take in each partition of SBUF."""
+    return len(parts(x.shape[1], PARTITIONS)) * PARTITIONS * bytes_of(x.dtype)
+
+
+def bytes_of(dtype: Any) -> int:
+    """Bytes of a number."""
+    return 4 if dtype == nl.float32 else 2
