@@ -13,8 +13,9 @@ from recipe.kernels.newton_schulz import (
     TorchNewtonSchulz,
     newton_schulz_reference,
 )
+from recipe.kernels.weight_average import TorchWeightAverage
 from recipe.model import GPT
-from recipe.optim import AdamW, Muon, deal, make_optimizers, set_learning_rate
+from recipe.optim import AdamW, Muon, WeightAverage, deal, make_optimizers, set_learning_rate
 from recipe.ranks import Ranks
 
 
@@ -60,6 +61,20 @@ def test_adamw_is_adamw() -> None:
         expected.step()
     assert torch.allclose(mine, reference, atol=1e-6)
     assert not torch.allclose(mine, torch.ones(4, 3), atol=1e-2)
+
+
+def test_the_average_weighs_each_update_by_its_age_and_takes_the_weights_place() -> None:
+    parameters = [nn.Parameter(torch.zeros(2, 3)), nn.Parameter(torch.zeros(4))]
+    average = WeightAverage(parameters, decay=0.5, update=TorchWeightAverage())
+    average.put_in_place()
+    assert torch.equal(parameters[1], torch.zeros(4))
+    for value in (1.0, 2.0, 5.0):
+        for parameter in parameters:
+            parameter.data.fill_(value)
+        average.step()
+    average.put_in_place()
+    assert torch.allclose(parameters[0], torch.full((2, 3), (0.25 * 1.0 + 0.5 * 2.0 + 1.0 * 5.0) / 1.75))
+    assert torch.equal(parameters[0][0, 0], parameters[1][0])
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 4, 8])

@@ -57,7 +57,7 @@ def formulas(config: Config) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     "knobs",
-    [{"depth": 1}, {"depth": 2, "micro_batches": 2}, {"muon": "nki"}],
+    [{"depth": 1}, {"depth": 2, "micro_batches": 2}, {"muon": "nki", "adamw": "nki", "ema": "nki", "ema_decay": 0.5}],
     ids=["depth 1", "two micro-batches", "optimizers"],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(

@@ -83,6 +83,10 @@ class Config:
     # Optimizer: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
     muon_steps: Literal["quintic", "polar_express"] = "quintic"  # the iteration's coefficients
+    adamw: Literal["nki", "torch"] = "torch"
+    adam_state: Literal["float32", "bfloat16"] = "float32"  # bfloat16 with 'adamw: nki' only
+    ema: Literal["nki", "torch"] = "torch"
+    ema_decay: float = 0.0  # of the moving average of the weights, which is what is saved; 0: none
 
     @property
     def head_dim(self) -> int:
@@ -127,13 +131,21 @@ class Config:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
         if self.device != "neuron" and "nki" in (self.norm, self.rotary, self.mlp, self.loss):
             raise ValueError("knobs 'norm', 'rotary', 'mlp' and 'loss' must be 'torch' where 'device' is not 'neuron'")
-        if self.device != "neuron" and self.muon == "nki":
-            raise ValueError("knob 'muon' must be 'torch' where 'device' is not 'neuron'")
-        if self.muon == "nki" and self.world_size > 6 * self.depth:
-            raise ValueError(
-                f"knob 'muon' must be 'torch' where 'world_size' is above 6 * depth = {6 * self.depth}, the number of "
-                "matrices: a rank that owns none launches no kernel"
-            )
+        if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
+            raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
+        for name, value, owned in (
+            ("muon", self.muon, 6 * self.depth),  # matrices
+            ("adamw", self.adamw, 2 * self.depth + 3),  # embedding, head and gains
+        ):
+            if value == "nki" and self.world_size > owned:
+                raise ValueError(
+                    f"knob {name!r} must be 'torch' where 'world_size' is above {owned}, the number of parameters that "
+                    "it updates: a rank that owns none launches no kernel"
+                )
+        if self.adam_state != "float32" and self.adamw != "nki":
+            raise ValueError("knob 'adam_state' must be 'float32' where 'adamw' is not 'nki'")
+        if not 0.0 <= self.ema_decay < 1.0:
+            raise ValueError(f"knob 'ema_decay' must be 0 or more and below 1, found {self.ema_decay}")
 
 
 class ConfigError(ValueError):

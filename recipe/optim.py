@@ -8,11 +8,13 @@ whole run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from recipe.config import Config
+from recipe.kernels.adamw import adamw_reference, adamw_scalars, nki_adamw
 from recipe.kernels.newton_schulz import (
     POLAR_EXPRESS,
     POLAR_EXPRESS_MARGIN,
@@ -22,6 +24,7 @@ from recipe.kernels.newton_schulz import (
     NkiNewtonSchulz,
     TorchNewtonSchulz,
 )
+from recipe.kernels.weight_average import NkiWeightAverage, TorchWeightAverage
 from recipe.model import GPT, activation_dtype
 from recipe.ranks import Ranks
 
@@ -47,15 +50,14 @@ def make_optimizers(
         directions=make_directions(config, activation_dtype(config, ranks.device)),
         mine=mine,
     )
-    adamw = AdamW(
+    adamw = make_adamw(
+        config,
         [
             {"params": [embed], "lr": config.embed_lr},
             {"params": [head], "lr": config.head_lr},
             {"params": gains, "lr": config.gain_lr, "weight_decay": 0.0},  # decay would pull gains away from 1
         ],
-        betas=(config.adam_beta1, config.adam_beta2),
-        weight_decay=config.weight_decay,
-        mine=mine,
+        mine,
     )
     for optimizer in (muon, adamw):
         for group in optimizer.param_groups:
@@ -109,8 +111,7 @@ class Muon(torch.optim.Optimizer):
                 parameter.add_(direction, alpha=-step_size)
 
     def _momentum(self, parameter: nn.Parameter, momentum: float) -> Tensor:
-        gradient = parameter.grad
-        assert gradient is not None, "step() needs gradients: call backward() first"
+        gradient = gradient_of(parameter)
         state = self.state[parameter]
         if not state:
             state["momentum"] = torch.zeros_like(gradient)
@@ -130,6 +131,28 @@ def make_directions(config: Config, dtype: torch.dtype) -> NkiNewtonSchulz | Tor
     return TorchNewtonSchulz(coefficients=coefficients, margin=margin, dtype=dtype)
 
 
+def make_adamw(config: Config, groups: list[dict[str, object]], mine: set[int]) -> AdamW | FlatAdamW:
+    """The AdamW that the configuration names."""
+    betas = (config.adam_beta1, config.adam_beta2)
+    if config.adamw == "nki":
+        return FlatAdamW(
+            groups,
+            betas=betas,
+            weight_decay=config.weight_decay,
+            mine=mine,
+            state_dtype=state_dtype(config),
+            lnc=config.lnc,
+        )
+    return AdamW(groups, betas=betas, weight_decay=config.weight_decay, mine=mine)
+
+
+def state_dtype(config: Config) -> torch.dtype:
+    """The dtype of AdamW's state."""
+    if config.adam_state == "bfloat16":
+        return torch.bfloat16
+    return torch.float32
+
+
 class AdamW(torch.optim.Optimizer):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), for the parameters that this rank owns."""
 
@@ -144,7 +167,6 @@ class AdamW(torch.optim.Optimizer):
     def step(self) -> None:  # type: ignore[override]
         """Update the parameters that this rank owns."""
         for group in self.param_groups:
-            beta1, beta2 = group["betas"]
             for parameter in group["params"]:
                 if id(parameter) not in self.mine:
                     continue
@@ -155,9 +177,118 @@ class AdamW(torch.optim.Optimizer):
                     state["mean"] = torch.zeros_like(gradient)
                     state["square"] = torch.zeros_like(gradient)
                 state["updates"] += 1
-                state["mean"].lerp_(gradient, 1.0 - beta1)
-                state["square"].lerp_(gradient.square(), 1.0 - beta2)
-                mean = state["mean"] / (1.0 - beta1 ** state["updates"])
-                square = state["square"] / (1.0 - beta2 ** state["updates"])
-                parameter.mul_(1.0 - group["lr"] * group["weight_decay"])
-                parameter.add_(mean / (square.sqrt() + ADAM_EPS), alpha=-group["lr"])
+                adamw_reference(
+                    parameter,
+                    gradient,
+                    state["mean"],
+                    state["square"],
+                    updates=state["updates"],
+                    lr=group["lr"],
+                    decay=group["weight_decay"],
+                    betas=group["betas"],
+                    eps=ADAM_EPS,
+                )
+
+
+class FlatAdamW(torch.optim.Optimizer):
+    """The same by one launch of a kernel: the parameters become views of one flat tensor, and so does their state."""
+
+    def __init__(
+        self,
+        params: list[dict[str, object]],
+        betas: tuple[float, float],
+        weight_decay: float,
+        mine: set[int],
+        state_dtype: torch.dtype,
+        lnc: int,
+    ) -> None:
+        """As for `AdamW`; at least one parameter must be this rank's. `state_dtype`: of mean and square."""
+        super().__init__(params, {"betas": betas, "weight_decay": weight_decay})
+        self.betas = betas
+        self.lnc = lnc
+        self.updates = 0
+        self.parameters: list[nn.Parameter] = []
+        self.segments: list[tuple[int, int]] = []
+        self.segment_groups: list[dict[str, Any]] = []
+        start = 0
+        for group in self.param_groups:
+            owned = [parameter for parameter in group["params"] if id(parameter) in mine]
+            end = start + sum(parameter.numel() for parameter in owned)
+            if owned:
+                self.parameters += owned
+                self.segments.append((start, end))
+                self.segment_groups.append(group)
+            start = end
+        self.flat = torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters])
+        views = torch.split(self.flat, [parameter.numel() for parameter in self.parameters])
+        for parameter, view in zip(self.parameters, views, strict=True):
+            parameter.data = view.view(parameter.shape)
+        self.mean = torch.zeros_like(self.flat, dtype=state_dtype)
+        self.square = torch.zeros_like(self.flat, dtype=state_dtype)
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        """Update the parameters that this rank owns."""
+        self.updates += 1
+        rates = [(group["lr"], group["weight_decay"]) for group in self.segment_groups]
+        nki_adamw(
+            parameter=self.flat,
+            gradient=torch.cat([gradient_of(parameter).reshape(-1) for parameter in self.parameters]),
+            mean=self.mean,
+            square=self.square,
+            segments=tuple(self.segments),
+            scalars=adamw_scalars(rates, self.betas, self.updates),
+            betas=self.betas,
+            eps=ADAM_EPS,
+            lnc=self.lnc,
+        )
+
+
+def gradient_of(parameter: nn.Parameter) -> Tensor:
+    """The gradient of a parameter that has one."""
+    assert parameter.grad is not None, "step() needs gradients: call backward() first"
+    return parameter.grad
+
+
+class WeightAverage:
+    """The moving average of the weights that this rank owns, and their place in the model in the end."""
+
+    def __init__(
+        self, parameters: Sequence[nn.Parameter], decay: float, update: NkiWeightAverage | TorchWeightAverage
+    ) -> None:
+        """`parameters`: this rank's, at least one; `decay`: what is left of a weight's share after one update."""
+        self.parameters = list(parameters)
+        self.decay = decay
+        self.update = update
+        self.updates = 0
+        self.average = torch.zeros_like(self._values())
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Take the weights after an update in."""
+        self.updates += 1
+        weight = (1.0 - self.decay) / (1.0 - self.decay**self.updates)  # 1 in the first update
+        self.update(self.average, self._values(), weight)
+
+    @torch.no_grad()
+    def put_in_place(self) -> None:
+        """Make the averages the parameters' values; before the first update the parameters stay as they are."""
+        if self.updates:
+            parts = torch.split(self.average, [parameter.numel() for parameter in self.parameters])
+            for parameter, part in zip(self.parameters, parts, strict=True):
+                parameter.copy_(part.view(parameter.shape))
+
+    def _values(self) -> Tensor:
+        return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters])
+
+
+def make_average(config: Config, parameters: Sequence[nn.Parameter]) -> WeightAverage:
+    """The moving average of this rank's parameters that the configuration names."""
+    return WeightAverage(parameters, decay=config.ema_decay, update=make_average_update(config))
+
+
+def make_average_update(config: Config) -> NkiWeightAverage | TorchWeightAverage:
+    """The average's update that the configuration names."""
+    if config.ema == "nki":
+        return NkiWeightAverage(lnc=config.lnc)
+    return TorchWeightAverage()

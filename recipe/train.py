@@ -21,7 +21,7 @@ from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import training_batches
 from recipe.model import GPT, activation_dtype
-from recipe.optim import make_optimizers, set_learning_rate
+from recipe.optim import make_average, make_optimizers, set_learning_rate
 from recipe.ranks import agree, average_gradients, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
 
@@ -57,6 +57,8 @@ def train(config: Config) -> GPT:
     model.to(ranks.device)
     parameters = list(model.parameters())
     optimizers, owned = make_optimizers(config, model, ranks)
+    if config.ema_decay > 0.0:
+        average = make_average(config, owned[ranks.rank])
     batches = training_batches(config, ranks.device)
 
     step = 0
@@ -73,6 +75,8 @@ def train(config: Config) -> GPT:
             average_gradients(config, parameters)
         for optimizer in optimizers:
             optimizer.step()
+        if config.ema_decay > 0.0:
+            average.step()
         if config.world_size > 1:
             share_parameters(ranks, owned)
         model.zero_grad(set_to_none=True)
@@ -88,6 +92,10 @@ def train(config: Config) -> GPT:
         )
         step += 1
 
+    if config.ema_decay > 0.0:
+        average.put_in_place()
+        if config.world_size > 1:
+            share_parameters(ranks, owned)
     if ranks.rank == 0:
         save_checkpoint(
             model,

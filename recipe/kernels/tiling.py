@@ -54,6 +54,22 @@ def position_tiles(batch: int, positions: int, width: int, core: int, cores: int
     return tiles
 
 
+def element_tiles(total: int, widest: int, core: int, cores: int) -> list[tuple[int, int, int]]:
+    """The tiles of one core over `total` elements that lie one after the other: (first, partitions, per partition).
+
+    Every element belongs to exactly one tile of one core; a partition takes at most `widest` of them. What does not
+    fill 128 partitions of every core goes onto one partition each.
+    """
+    each = total // (PARTITIONS * cores)
+    start, filled = core * each * PARTITIONS, cores * each * PARTITIONS
+    parts = even_parts(each, (each + widest - 1) // widest)
+    tiles = [(start + first * PARTITIONS, PARTITIONS, count) for first, count in parts]
+    low, high = share(total - filled, core, cores)
+    if high > low:
+        tiles.append((filled + low, 1, high - low))
+    return tiles
+
+
 def share(total: int, core: int, cores: int) -> tuple[int, int]:
     """This core's part of `total` things, as (first, end); the lower core gets what does not come out even."""
     return (core * total + cores - 1) // cores, ((core + 1) * total + cores - 1) // cores
