@@ -133,11 +133,11 @@ class Config:
             raise ValueError("knobs 'norm', 'rotary', 'mlp' and 'loss' must be 'torch' where 'device' is not 'neuron'")
         if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
             raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
-        for name, value, owned in (
+        for name, chosen, owned in (
             ("muon", self.muon, 6 * self.depth),  # matrices
             ("adamw", self.adamw, 2 * self.depth + 3),  # embedding, head and gains
         ):
-            if value == "nki" and self.world_size > owned:
+            if chosen == "nki" and self.world_size > owned:
                 raise ValueError(
                     f"knob {name!r} must be 'torch' where 'world_size' is above {owned}, the number of parameters that "
                     "it updates: a rank that owns none launches no kernel"
