@@ -128,11 +128,6 @@ CHECKS: dict[str, Check] = {
     ),
     "int64": Check(lambda: empty(4, 4, dtype=np.int64), "no element type of Trn2", lambda: empty(4, 4, dtype=I32)),
     "buffer by name": Check(lambda: empty(4, 4, buffer="sbuf"), "is no buffer", lambda: empty(4, 4, buffer=nl.sbuf)),
-    "manual placement": Check(
-        lambda: nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0)),
-        "address: manual placement",
-        lambda: nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf, address=None),
-    ),
     "SBUF overflow": Check(lambda: live_tiles(2, 26_624), "SBUF overflow", lambda: live_tiles(2, 26_623)),
     "SBUF counts live tiles only": Check(
         lambda: live_tiles(9, 20_000), "SBUF overflow", lambda: passing_tiles(9, 20_000)
@@ -267,6 +262,11 @@ CHECKS: dict[str, Check] = {
     "four free dimensions": Check(
         lambda: add(left=tile(4, 2, 1, 3, 1)), "at most 3", lambda: add(left=tile(4, 2, 1, 3))
     ),
+    "four free dimensions of a reduction": Check(
+        lambda: reduce(dst=empty(4, 2), data=tile(4, 2, 1, 3, 1).reshape((4, 2, 3)), axis=1),
+        "only trailing free axes",
+        lambda: reduce(dst=empty(4, 2), data=tile(4, 2, 1, 3, 1), axis=(2, 3, 4)),
+    ),
     "HBM operand": Check(
         lambda: add(left=hbm(4, 6)), "compute engine reaches only SBUF and PSUM", lambda: add(left=tile(4, 6))
     ),
@@ -344,10 +344,10 @@ CHECKS: dict[str, Check] = {
         "integer types an int",
         lambda: nisa.memset(dst=empty(4, 6, dtype=I32), value=0),
     ),
-    "memset int into float": Check(
+    "memset a string": Check(
+        lambda: nisa.memset(dst=empty(4, 6), value="0"),
+        "float types take a number",
         lambda: nisa.memset(dst=empty(4, 6), value=0),
-        "float types take a float",
-        lambda: nisa.memset(dst=empty(4, 6), value=0.0),
     ),
     "memset out of range": Check(
         lambda: nisa.memset(dst=empty(4, 6, dtype=U8), value=256),

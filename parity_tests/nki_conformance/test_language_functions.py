@@ -113,6 +113,17 @@ def test_var_keeps_the_axes_and_all_counts_zeros() -> None:
     assert same_bits(computed(lambda x: nl.all(x, axis=1), x, shape=(16, 1)), np.all(x, axis=1)[:, None].astype(FP32))
 
 
+def test_max_and_min_are_also_operators() -> None:
+    x, y = numbers(16, 12), numbers(16, 12, seed=1)
+
+    def body(out: Any, x: Any, y: Any) -> None:
+        nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.max)
+        nisa.tensor_reduce(dst=out, data=x, op=nl.min, axis=1)
+
+    (found,) = on_chip(body, x, y, outputs=[((16, 1), FP32)])
+    assert same_bits(found, np.maximum(x, y).min(axis=1, keepdims=True))
+
+
 def test_where() -> None:
     x, y, c = numbers(8, 6), numbers(8, 6, seed=1), (numbers(8, 6, seed=2) > 0).astype(np.float32)
     assert same_bits(computed(nl.where, c, x, y), np.where(c != 0, x, y))
@@ -222,8 +233,10 @@ CHECKS = {
     "variance of a part": Check(
         lambda: nl.var(tile(4, 2, 3), axis=2), "over all free axes", lambda: nl.var(tile(4, 2, 3), axis=(1, 2))
     ),
-    "repeating partitions": Check(
-        lambda: nl.broadcast_to(tile(1, 6), (4, 6)), "repeats partitions", lambda: nl.broadcast_to(tile(4, 1), (4, 6))
+    "repeating what is not 1": Check(
+        lambda: nl.broadcast_to(tile(2, 6), (4, 6)),
+        "only dimensions of size 1 are repeated",
+        lambda: nl.broadcast_to(tile(1, 6), (4, 6)),
     ),
     "loading from SBUF": Check(
         lambda: nl.load(tile(4, 6)), "load reads HBM", lambda: nl.load(nl.zeros((4, 6), nl.float32, nl.hbm))

@@ -8,11 +8,28 @@ where the documentation leaves a choice.
 
 from __future__ import annotations
 
-from . import isa, language
+import numpy as _numpy
+
+from . import collectives, compiler, isa, language, tensor, typing
 from ._errors import NkiValidationError
 from ._kernel import Kernel, jit, simulate
 
 __version__ = "0.5.0+standin"
 STAND_IN = True
+dtype = _numpy.dtype  # for annotations
 
-__all__ = ["STAND_IN", "Kernel", "NkiValidationError", "__version__", "isa", "jit", "language", "simulate"]
+__all__ = [
+    "STAND_IN",
+    "Kernel",
+    "NkiValidationError",
+    "__version__",
+    "collectives",
+    "compiler",
+    "dtype",
+    "isa",
+    "jit",
+    "language",
+    "simulate",
+    "tensor",
+    "typing",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,16 +42,17 @@ class Operator:
     reduce: bool = False  # legal as a reduction
     activation: Activation | None = field(default=None, repr=False)
     trn3: bool = False  # as an ALU operator only from Trn3 on
+    function: str = ""  # which function of tiles a call means, if not that of the name
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"
 
-    def __call__(self, *operands: Any, dtype: Any = None) -> Any:
+    def __call__(self, *operands: Any, **options: Any) -> Any:
         """The function of that name: a new SBUF tile, made with instructions of `nki.isa`."""
-        function = FUNCTIONS.get(self.name)
+        function = FUNCTIONS.get(self.function or self.name)
         if function is None:
             refuse(f"nl.{self.name} is a token for op=, no function")
-        return function(*operands, dtype=dtype)
+        return function(*operands, **options)
 
     def reduce_pair(self, left: Array, right: Array) -> Array:
         """Combines two partial reductions."""
@@ -259,6 +260,9 @@ OPERATORS: dict[str, Operator] = {
     )
 }
 ACTIVATIONS = tuple(name for name, operator in OPERATORS.items() if operator.activation is not None)
+# NKI's short names: as op= the same operators, as functions the reductions over free axes.
+MAX = replace(OPERATORS["maximum"], function="max")
+MIN = replace(OPERATORS["minimum"], function="min")
 COMPARISONS = tuple(OPERATORS[n] for n in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any
 
 from ._errors import refuse
@@ -60,8 +60,8 @@ class dma_engine(Enum):  # noqa: N801
     gpsimd_dma = 1
 
 
-class nc_version(Enum):  # noqa: N801
-    """NeuronCore generations; gen3 is Trn2."""
+class nc_version(IntEnum):  # noqa: N801
+    """NeuronCore generations, in order; gen3 is Trn2."""
 
     gen2 = 2
     gen3 = 3

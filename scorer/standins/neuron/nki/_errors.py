@@ -117,7 +117,9 @@ def _public_name(frame: FrameType) -> str:
     module = frame.f_globals["__name__"].removeprefix(_PACKAGE)
     name = frame.f_code.co_qualname
     if name == "Operator.__call__":
-        return f"nki.language.{frame.f_locals['self'].name}"
+        return f"nki.language.{frame.f_locals['self'].function or frame.f_locals['self'].name}"
     if module == ".isa" or module.startswith("._isa"):
         return f"nki.isa.{name}"
+    if module == ".collectives":
+        return f"nki.collectives.{name}"
     return name if "." in name else f"nki.language.{name.removesuffix('_')}"

@@ -64,7 +64,7 @@ def tensor_copy_predicated(
 
 
 def memset(dst: Any, value: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
-    """Fills `dst` with a compile-time constant: a float for float types, an int that fits for integer types."""
+    """Fills `dst` with a compile-time constant: a number for float types, an int that fits for integer types."""
     dst = target(dst, max_rank=_MEMSET_RANK)
     storage = dst._storage
     if engine is not _UNKNOWN and choose(engine, _MEMSET_ENGINES) is _GPSIMD:
@@ -142,11 +142,11 @@ def _constant(value: Any, dst: NkiTensor, operand: str) -> Any:
     if isinstance(value, (bool, np.bool_)):
         number: Any = int(value) if dtype not in FLOATS else None
     elif dtype in FLOATS:
-        number = float(value) if isinstance(value, (float, np.floating)) else None
+        number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else None
     else:
         number = int(value) if isinstance(value, (int, np.integer)) else None
     if number is None:
-        refuse(f"{value!r} does not fit {dtype}: float types take a float, integer types an int", operand)
+        refuse(f"{value!r} does not fit {dtype}: float types take a number, integer types an int", operand)
     if dtype in INTEGERS:
         limits = np.iinfo(dtype)
         if not limits.min <= number <= limits.max:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._dtypes import Array, float32, int32, uint16, uint32
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, only_sbuf, read, target, write
+from ._operands import DONE, Instruction, fit, only_sbuf, read, target, view, write
 from ._tensor import QUADRANT, NkiTensor
 
 GPSIMD_PARTITIONS = 16  # each of GpSimd's eight processors reaches so many
@@ -26,9 +26,8 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int], name: str
     32 entries for all quadrants; 255 leaves a partition as it is. Same type, same elements per partition. `dst` may be
     `src`. Both start at partition 0 (96 or 128 active partitions), 0 or 64 (64), or any quadrant (32).
     """
-    dst = target(dst)
-    source = target(src, "src")._array
-    array = dst._array
+    dst, src = target(dst), view(src, "src")
+    source, array = src._array, dst._array
     if array.dtype != source.dtype:
         refuse(f"type {source.dtype}, dst has {array.dtype}; a shuffle does not convert", "src")
     if source.size // source.shape[0] != array.size // array.shape[0]:
@@ -137,8 +136,8 @@ def nonzero_with_count(
     `src` fp32 or int32, `dst` int32 with one element more per partition; other partitions are neither read nor
     written. `index_offset` is added to the positions.
     """
-    dst = target(dst)
-    values = target(src, "src")._array
+    dst, src = target(dst), view(src, "src")
+    values = src._array
     only_sbuf(src, "src", "GpSimd")
     only_sbuf(dst, "dst", "GpSimd")
     if values.dtype not in (float32, int32):
@@ -192,8 +191,8 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> Inst
     return DONE
 
 
-def _row(view: NkiTensor, row: int) -> NkiTensor:
-    return NkiTensor(view._storage, view._array[row : row + 1], view._offset + row * view._array.strides[0])
+def _row(tile: NkiTensor, row: int) -> NkiTensor:
+    return NkiTensor(tile._storage, tile._array[row : row + 1], tile._offset + row * tile._array.strides[0])
 
 
 def _rows(array: Array, rows: NDArray[Any]) -> NDArray[np.bool_]:

@@ -43,7 +43,7 @@ def tensor_reduce(
     """
     found = reduction(op, "op")
     dst = target(dst)
-    values = read_float32(data, "data") if found.bitvec is None else read(data, "data")
+    values = (read if found.bitvec is not None else read_float32)(data, "data", _REDUCE_RANK)
     axes = _trailing(axis, values.ndim, data.shape)
     if found.bitvec is not None and (negate or values.dtype not in INTEGERS or values.dtype != dst.dtype):
         refuse(
@@ -166,6 +166,7 @@ def bn_aggr(dst: Any, data: Any, name: str | None = None) -> Instruction:
 
 _PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")
 _PARTITION_RANK = 5
+_REDUCE_RANK = 5
 _LOAD_REDUCE = reduce_cmd.load_reduce
 _COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce, reduce_cmd.load_reduce)
 

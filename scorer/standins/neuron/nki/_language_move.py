@@ -13,7 +13,7 @@ from ._dtypes import FLOATS, as_dtype, float32, uint8, uint16
 from ._errors import refuse
 from ._language_math import new, promoted, tile_of
 from ._language_tensors import is_hbm, is_on_chip, ndarray, psum, sbuf
-from ._tensor import NkiTensor
+from ._tensor import QUADRANT, NkiTensor
 
 
 def load(src: Any, dtype: Any = None) -> NkiTensor:
@@ -75,21 +75,25 @@ def gather_flattened(data: Any, indices: Any, axis: int = 0, dtype: Any = None) 
 
 
 def broadcast_to(x: Any, shape: Sequence[int], dtype: Any = None) -> NkiTensor:
-    """A new tile of `shape` (same rank) in which free dimensions of size 1 are repeated."""
+    """A new tile of `shape` (same rank) in which dimensions of size 1 are repeated."""
     sizes, view = tuple(shape), tile_of(x, "x")
     if len(sizes) != view.ndim or any(old not in (1, size) for old, size in zip(view.shape, sizes, strict=True)):
         refuse(f"{view.shape} to {sizes}: the same rank, and only dimensions of size 1 are repeated", "shape")
     if sizes[0] != view.shape[0]:
-        refuse(
-            f"{view.shape} to {sizes} repeats partitions, which passes the simulator only: dma_copy from a stride-0 "
-            "HBM pattern, multiply by a vector of ones, or nc_stream_shuffle",
-            "shape",
-        )
+        view = _repeated(view, sizes[0])
     for dim, size in enumerate(sizes):
         if view.shape[dim] != size:
             view = view.broadcast(dim, size)
     result: NkiTensor = FUNCTIONS["copy"](view, dtype=dtype)
     return result
+
+
+def _repeated(row: NkiTensor, partitions: int) -> NkiTensor:
+    """One partition copied to all others, by shuffles of a quadrant each."""
+    dst = ndarray((partitions, *row.shape[1:]), row.dtype)
+    for start in range(0, partitions, QUADRANT):
+        isa.nc_stream_shuffle(dst=dst[start : min(start + QUADRANT, partitions)], src=row, shuffle_mask=[0] * QUADRANT)
+    return dst
 
 
 def expand_dims(x: Any, axis: int) -> NkiTensor:
@@ -168,12 +172,12 @@ def sum_(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTen
     return _reduce("add", x, axis, dtype, keepdims)
 
 
-def max_(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+def _max(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
     """The largest value over trailing free axes."""
     return _reduce("maximum", x, axis, dtype, keepdims)
 
 
-def min_(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
+def _min(x: Any, axis: Any, dtype: Any = None, keepdims: bool = False) -> NkiTensor:
     """The smallest value over trailing free axes."""
     return _reduce("minimum", x, axis, dtype, keepdims)
 
@@ -229,3 +233,6 @@ def _reduce(name: str, x: Any, axis: Any, dtype: Any, keepdims: bool) -> NkiTens
     dst = ndarray(left, x.dtype if dtype is None else dtype)
     isa.tensor_reduce(dst=dst, op=OPERATORS[name], data=x, axis=axis)
     return dst
+
+
+FUNCTIONS.update(max=_max, min=_min)

@@ -11,6 +11,7 @@ import numpy as np
 from ._core import PARTITIONS, current
 from ._dtypes import SCALAR_ONLY, Dtype, as_dtype, assign, uint8
 from ._errors import refuse
+from ._placement import place
 from ._storage import Buffer, Storage, allocate
 from ._tensor import NkiTensor
 
@@ -28,12 +29,8 @@ def ndarray(
     """A new tensor whose contents are undefined: reading an element before it is written is an error.
 
     On chip at least two dimensions, the first one (partitions) at most 128. Kernel results need `buffer=nl.shared_hbm`.
+    `address`, (first partition, byte within each partition), places an on-chip tile by hand.
     """
-    if address is not None:
-        refuse(
-            "manual placement is not in the stand-in (the unit of the address is not documented); leave it out",
-            "address",
-        )
     core = current()
     sizes = tuple(map(int, shape))
     if not sizes or min(sizes) < 1 or len(sizes) > _MAX_DIMENSIONS:
@@ -48,7 +45,11 @@ def ndarray(
         refuse(
             f"{sizes}: Size of partition dimension {sizes[0]} exceeds architecture limitation of {PARTITIONS}", "shape"
         )
-    storage = allocate(core, sizes, _element_type(dtype, sizes), buffer, name)
+    element = _element_type(dtype, sizes)
+    if address is None:
+        storage = allocate(core, sizes, element, buffer, name)
+    else:
+        storage = place(core, sizes, element, buffer, name, address)
     return NkiTensor(storage, storage.array, 0)
 
 

@@ -46,28 +46,38 @@ def _static(value: Any, operand: str) -> NkiTensor:
     return value.now(operand)
 
 
-def read(value: Any, operand: str) -> Array:
+def read(value: Any, operand: str, max_rank: int = 4) -> Array:
     """The elements of an on-chip operand, in its own type and shape."""
     if type(value) is not NkiTensor:
         value = _static(value, operand)
     if not value._computable:
-        _explain(value, operand)
+        _explain(value, operand, max_rank)
     if value._storage.watched:
         value._storage.note_read(value, operand)
     array: Array = value._array
     return array
 
 
-def read_float32(value: Any, operand: str) -> Float:
+def read_float32(value: Any, operand: str, max_rank: int = 4) -> Float:
     """The elements of an on-chip operand as fp32, in its own shape; no copy if it is fp32."""
     if type(value) is not NkiTensor:
         value = _static(value, operand)
     if not value._computable:
-        _explain(value, operand)
+        _explain(value, operand, max_rank)
     if value._storage.watched:
         value._storage.note_read(value, operand)
     array = value._array
     return array if array.dtype is float32 else to_float32(array, operand)
+
+
+def view(value: Any, operand: str, max_rank: int = 4) -> NkiTensor:
+    """An on-chip operand with at most `max_rank` dimensions, neither read nor written yet."""
+    if type(value) is not NkiTensor:
+        value = _static(value, operand)
+    if not value._computable:
+        _explain(value, operand, max_rank)
+    found: NkiTensor = value
+    return found
 
 
 def target(value: Any, operand: str = "dst", max_rank: int = 4) -> NkiTensor:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import NoReturn
 
 from . import _tile_size as tile_size
+from ._alu import MAX as _MAX
+from ._alu import MIN as _MIN
 from ._alu import OPERATORS as _OPERATORS
 from ._dtypes import AbsentType as _AbsentType
 from ._dtypes import (
@@ -51,8 +53,6 @@ from ._language_move import (
     var,
     where,
 )
-from ._language_move import max_ as max
-from ._language_move import min_ as min
 from ._language_move import sum_ as sum
 from ._language_tensors import (
     affine_range,
@@ -222,7 +222,9 @@ __all__ = [
 add = _OPERATORS["add"]
 subtract = _OPERATORS["subtract"]
 multiply = _OPERATORS["multiply"]
+max = _MAX
 maximum = _OPERATORS["maximum"]
+min = _MIN
 minimum = _OPERATORS["minimum"]
 equal = _OPERATORS["equal"]
 not_equal = _OPERATORS["not_equal"]

@@ -1,0 +1,179 @@
+"""Tiles that the kernel places itself: `nl.ndarray(..., address=(partition, bytes))`.
+
+The documentation does not give the unit of the second number; AWS's own kernel library passes bytes per partition, and
+so it is read here. Two tiles may be given one address: writing one of them takes the contents of the other away, and
+reading those is refused, as the device would return something else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, SBUF_PARTITION_BYTES, Core
+from ._dtypes import Dtype
+from ._errors import refuse
+from ._storage import Buffer, PsumStorage, Rows, SbufStorage, Storage
+from ._tensor import QUADRANT, NkiTensor
+
+PSUM_PARTITION_BYTES = PSUM_BANKS * PSUM_BANK_BYTES
+
+
+class _Placed(Storage):
+    """Memory at a given place. `shares` are the live tiles that lie, at least in part, where this one does."""
+
+    partition: int
+    last: int  # partition behind it
+    start: int  # byte within each partition
+    end: int
+    overwriter: str | None
+    shares: WeakSet[_Placed]
+
+    def _put(self, address: tuple[int, int]) -> None:
+        self.partition, self.start = address
+        self.last = self.partition + self.array.shape[0]
+        self.end = self.start + self.partition_bytes
+        self.overwriter = None
+        self.shares = WeakSet()
+        placed = _placed.setdefault(self.core, {}).setdefault(self.buffer, WeakSet())
+        for other in list(placed):
+            if (
+                self.start < other.end
+                and other.start < self.end
+                and self.partition < other.last
+                and other.partition < self.last
+            ):
+                self.shares.add(other)
+                other.shares.add(self)
+                other.watched = True
+        placed.add(self)
+
+    def declare_full(self) -> None:
+        """Every element has been written; another tile may still take that away."""
+        super().declare_full()
+        self.watched = bool(self.shares)
+
+    def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
+        """As for any memory; and refuses contents that a tile at the same place has overwritten."""
+        if self.overwriter is not None and not self.full:
+            written = self._marks_under(view)
+            if written is None or not (written if rows is None else written[rows]).all():
+                refuse(
+                    f"{self.buffer!r} tensor {self.label}{view.shape}, bytes {self.start} to {self.end} of each "
+                    f"partition, was overwritten by tile {self.overwriter} that was placed there too, and not written "
+                    "since",
+                    operand,
+                )
+        super().note_read(view, operand, rows)
+
+    def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
+        """As for any memory; what shares its place loses its contents."""
+        super().note_write(view, where)
+        for other in self.shares:
+            other.lose(self)
+
+    def lose(self, to: _Placed) -> None:
+        """Its contents were overwritten."""
+        self.full, self.watched, self._marks = False, True, None
+        self.overwriter = f"{to.name!r} of shape {to.array.shape}"
+
+
+class PlacedSbuf(_Placed, SbufStorage):
+    """A placed SBUF tile."""
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str, address: tuple[int, int]) -> None:
+        Storage.__init__(self, core, shape, dtype, Buffer.sbuf, name)
+        _check(self, address, SBUF_PARTITION_BYTES)
+        before = _union(core)
+        self._put(address)
+        core.reserve_sbuf(_union(core) - before, name)
+
+    def __del__(self) -> None:
+        if hasattr(self, "shares"):
+            before = _union(self.core)
+            _placed.get(self.core, {}).get(Buffer.sbuf, set()).discard(self)
+            self.core.release_sbuf(before - _union(self.core))
+
+
+class PlacedPsum(_Placed, PsumStorage):
+    """A placed PSUM tile; several may lie in one bank."""
+
+    def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str, address: tuple[int, int]) -> None:
+        Storage.__init__(self, core, shape, dtype, Buffer.psum, name)
+        _check(self, address, PSUM_PARTITION_BYTES)
+        if address[1] % PSUM_BANK_BYTES and (address[1] + self.partition_bytes - 1) // PSUM_BANK_BYTES != (
+            address[1] // PSUM_BANK_BYTES
+        ):
+            refuse(
+                f"{address}: a PSUM tile of several banks starts on one (a multiple of {PSUM_BANK_BYTES})", "address"
+            )
+        self.bank = address[1] // PSUM_BANK_BYTES
+        self.banks = -(-self.partition_bytes // PSUM_BANK_BYTES)
+        self._states = np.zeros(self.array.size, np.uint8)
+        self._put(address)
+
+    def __del__(self) -> None:
+        """Nothing was reserved."""
+
+    def declare_full(self) -> None:
+        """Every element has been written; reads and writes are still noted."""
+        super().declare_full()
+        self.watched = True
+
+    def note_matmul(self, view: NkiTensor, accumulate: bool | None) -> NDArray[np.bool_] | bool:
+        """As for any PSUM; what shares its place loses its contents."""
+        adds = super().note_matmul(view, accumulate)
+        for other in self.shares:
+            other.lose(self)
+        return adds
+
+    def lose(self, to: _Placed) -> None:
+        """Its contents were overwritten: the next matmul into it begins a group."""
+        super().lose(to)
+        self._states.fill(0)
+
+
+def place(core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str, address: Any) -> Storage:
+    """New memory at `address`, (first partition, byte within each partition)."""
+    if (
+        not isinstance(address, (tuple, list))
+        or len(address) != 2
+        or not all(isinstance(part, (int, np.integer)) and part >= 0 for part in address)
+    ):
+        refuse(f"{address!r}, expected (first partition, byte within each partition)", "address")
+    where = (int(address[0]), int(address[1]))
+    if buffer is Buffer.sbuf:
+        return PlacedSbuf(core, shape, dtype, name, where)
+    if buffer is not Buffer.psum:
+        refuse(f"given for {buffer!r}; only SBUF and PSUM tiles are placed", "address")
+    return PlacedPsum(core, shape, dtype, name, where)
+
+
+_placed: WeakKeyDictionary[Core, dict[Buffer, WeakSet[_Placed]]] = WeakKeyDictionary()
+
+
+def _check(tile: Storage, address: tuple[int, int], limit: int) -> None:
+    partition, start = address
+    if partition % QUADRANT or partition + tile.array.shape[0] > PARTITIONS:
+        refuse(
+            f"{address} for {tile.array.shape}: starts at partition 0, 32, 64 or 96 and ends at {PARTITIONS} at most",
+            "address",
+        )
+    if start % tile.array.itemsize or start + tile.partition_bytes > limit:
+        refuse(
+            f"{address} for {tile.array.shape} {tile.array.dtype}: a multiple of the element's {tile.array.itemsize} "
+            f"bytes, and at most {limit - tile.partition_bytes} (a partition has {limit})",
+            "address",
+        )
+
+
+def _union(core: Core) -> int:
+    """Bytes per partition that live placed SBUF tiles cover together."""
+    covered = end = 0
+    for tile in sorted(_placed.get(core, {}).get(Buffer.sbuf, ()), key=lambda tile: tile.start):
+        covered += max(0, tile.end - max(tile.start, end))
+        end = max(end, tile.end)
+    return covered
