@@ -18,6 +18,16 @@ FP16 = np.dtype(np.float16)
 FP32 = np.dtype(np.float32)
 FP8 = np.dtype(ml_dtypes.float8_e4m3)
 
+FLOATS = [FP32, BF16, FP16]
+PAIRS = [(FP32, FP32), (BF16, BF16), (FP16, FP16), (BF16, FP32), (FP32, BF16)]  # source, destination
+ARITHMETIC = {
+    name: getattr(np, name)
+    for name in (
+        *("add", "subtract", "multiply", "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal"),
+        *("less", "less_equal", "logical_and", "logical_or", "logical_xor"),
+    )
+}
+
 Output = tuple[tuple[int, ...], Any]
 
 
@@ -73,6 +83,11 @@ def product(m: int = 4, n: int = 4, k: int = 4, dtype: Any = nl.float32) -> Any:
 def numbers(*shape: int, dtype: Any = FP32, seed: int = 0, low: float = -3.0, high: float = 3.0) -> np.ndarray:
     """Reproducible numbers in [low, high), rounded to `dtype`."""
     return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32).astype(dtype)
+
+
+def wide(x: np.ndarray) -> np.ndarray:
+    """As the engines see it: fp32."""
+    return x.astype(np.float32)
 
 
 def same_bits(found: np.ndarray, expected: np.ndarray) -> bool:

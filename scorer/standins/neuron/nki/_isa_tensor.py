@@ -36,13 +36,14 @@ def nc_matmul(
     """`dst[M, N]` (PSUM, fp32) `= or += stationary[K, M].T @ moving[K, N]` (both SBUF); K, M <= 128, N <= 512.
 
     `accumulate=False` overwrites, True adds to what matmuls wrote there, None overwrites an element the first time
-    and adds later.
+    and adds later. `is_transpose`: with an identity matrix as `moving`, `dst` (of the type of `stationary`) is
+    `stationary` transposed, bit for bit.
     """
     weights = _input(stationary, "stationary")
     data = _input(moving, "moving")
-    dst = _product_target(dst)
     if is_transpose:
-        refuse("transposing through nc_matmul is not in the stand-in; use nc_transpose", "is_transpose")
+        return _transpose_mode(dst, weights, data, accumulate, perf_mode)
+    dst = _product_target(dst)
     if accumulate is not None and not isinstance(accumulate, bool):
         refuse(f"{accumulate!r}, expected True, False or None", "accumulate")
     if perf_mode is matmul_perf_mode.double_row:
@@ -88,7 +89,8 @@ def nc_matmul(
 def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
     """`dst[f, p] = data[p, f]`, free dimensions flattened, bit for bit; same type.
 
-    Tensor engine: up to [128, 128], SBUF to PSUM. Vector engine: up to [32, 32], SBUF or PSUM on either side.
+    Tensor engine: up to [128, 128], SBUF to PSUM. Vector engine: up to [32, 32], SBUF or PSUM on either side. fp8 comes
+    out in PSUM in 16-bit containers: `dst` is every second element of a tile.
     """
     source = read(data, "data")
     dst = target(dst)
@@ -106,14 +108,40 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
             f"up to (128, 128) from SBUF to PSUM, the Vector engine up to ({_VECTOR_TRANSPOSE}, {_VECTOR_TRANSPOSE})",
             "data",
         )
-    if source.dtype in FP8 and dst._storage.buffer is Buffer.psum:
-        refuse("fp8 comes out in 16-bit containers, which the stand-in does not have; transpose bf16", "data")
+    _check_containers(dst)
     write(dst, source.reshape(partitions, free).T)
     return DONE
 
 
 _TENSOR, _VECTOR = engine.tensor, engine.vector
 _TRANSPOSE_ENGINES = (engine.tensor, engine.vector)
+
+
+def _transpose_mode(dst: Any, data: Array, identity: Array, accumulate: Any, perf_mode: Any) -> Instruction:
+    found = target(dst)
+    k = data.shape[0]
+    columns = data.size // k
+    if accumulate or perf_mode is not matmul_perf_mode.none:
+        refuse("a transpose neither accumulates nor has a perf_mode", "is_transpose")
+    if identity.shape != (k, k) or not np.array_equal(identity.astype(np.float32), np.eye(k, dtype=np.float32)):
+        refuse(f"{identity.shape}; with is_transpose expected the identity matrix ({k}, {k})", "moving")
+    if found._storage.buffer is not Buffer.psum or found.dtype != data.dtype:
+        refuse(f"{found.dtype} in {found.buffer!r}; a transpose of {data.dtype} goes to PSUM in that type", "dst")
+    if columns > STATIONARY_FREE or found.shape[0] != columns or found.size != data.size:
+        refuse(f"shape {found.shape}, stationary {data.shape} transposed is ({columns}, {k}), at most 128 each", "dst")
+    _check_containers(found)
+    write(found, data.reshape(k, columns).T)
+    return DONE
+
+
+def _check_containers(dst: NkiTensor) -> None:
+    array = dst._array
+    if array.dtype in FP8 and dst._storage.buffer is Buffer.psum and array.shape[-1] > 1 and array.strides[-1] != 2:
+        refuse(
+            f"{array.dtype} {array.shape}: fp8 is transposed into 16-bit containers; allocate (partitions, elements, "
+            "2) and pass every second element, tile[:, :, 0]",
+            "dst",
+        )
 
 
 def _input(value: Any, operand: str) -> Array:

@@ -1,0 +1,60 @@
+"""nki.isa.tensor_copy: bits between equal types, through fp32 otherwise; conversions round to even and saturate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import nki.isa as nisa
+import numpy as np
+import pytest
+
+from parity_tests.nki_program import (
+    BF16,
+    FP32,
+    PAIRS,
+    numbers,
+    on_chip,
+    same_bits,
+    wide,
+)
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_tensor_copy(source: Any, target: Any) -> None:
+    x = numbers(128, 9, dtype=source)
+    (found,) = on_chip(lambda out, x: nisa.tensor_copy(dst=out, src=x), x, outputs=[((128, 9), target)])
+    assert same_bits(found, wide(x).astype(target))
+
+
+def test_tensor_copy_of_equal_types_keeps_the_bits_of_nan() -> None:
+    x = np.array([[0x7FC00001, 0xFFC12345]], np.uint32).view(np.float32)
+    (found,) = on_chip(lambda out, x: nisa.tensor_copy(dst=out, src=x), x, outputs=[((1, 2), FP32)])
+    assert same_bits(found, x)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (2.5, np.int32, 2),
+        (3.5, np.int32, 4),
+        (-0.5, np.int8, 0),
+        (1e10, np.int32, 2**31 - 1),
+        (-1e10, np.int32, -(2**31)),
+        (300.0, np.uint8, 255),
+        (-1.0, np.uint16, 0),
+        (float("nan"), np.int16, 0),
+    ],
+)
+def test_float_to_integer_rounds_to_even_and_saturates(value: float, dtype: Any, expected: int) -> None:
+    x = np.array([[value]], np.float32)
+    (found,) = on_chip(lambda out, x: nisa.tensor_copy(dst=out, src=x), x, outputs=[((1, 1), np.dtype(dtype))])
+    assert same_bits(found, np.array([[expected]], dtype))
+
+
+def test_comparing_bits_tells_one_ulp_apart() -> None:
+    x = numbers(4, 8)
+    y = x.copy()
+    y[3, 7] = np.nextafter(y[3, 7], np.float32(9))
+    assert same_bits(x, x.copy())
+    assert not same_bits(x, y)
+    assert not same_bits(x, x.astype(BF16))
