@@ -6,6 +6,8 @@ backward kernel on a thread of its own), so the running core is kept per thread.
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,15 @@ PSUM_BANKS = 8
 PSUM_BANK_BYTES = 2048
 
 
+_numbers = itertools.count()
+
+
+def _rounding_seed() -> int | None:
+    if os.environ.get("NEURON_RT_STOCHASTIC_ROUNDING_EN", "0") != "1":
+        return None
+    return int(os.environ.get("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "0"))
+
+
 class Launch:
     """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now, where they
     meet.
@@ -35,6 +46,8 @@ class Launch:
     def __init__(self, kernel: str, cores: int, shapes_only: bool = False) -> None:
         self.kernel = kernel
         self.cores = cores
+        self.number = next(_numbers)  # of the launches of this process
+        self.rounding_seed = _rounding_seed()  # None: to nearest even
         self.shapes_only = shapes_only
         self.running = 0
         self.failed: int | None = None  # the core of two that an error came from

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import NkiValidationError, refuse
+from ._rounding import stochastic_bfloat16
 
 Array = NDArray[Any]
 Dtype = np.dtype[Any]
@@ -119,8 +120,11 @@ def to_float32(array: Array, operand: str) -> NDArray[np.float32]:
     return result
 
 
-def assign(target: Array, values: Array) -> None:
-    """Writes `values` (same shape) into `target`, rounded to its type: RNE; integers saturate, NaN becomes 0."""
+def assign(target: Array, values: Array, nearest: bool = False) -> None:
+    """Writes `values` (same shape) into `target`, rounded to its type; integers saturate, NaN becomes 0.
+
+    To nearest even, always so if `nearest`; else bf16 stochastically if the launch asks for that.
+    """
     dtype = target.dtype
     if dtype == values.dtype or values.dtype == bool_:
         target[...] = values
@@ -133,6 +137,9 @@ def assign(target: Array, values: Array) -> None:
                 "become inf; scale or clamp before the cast",
                 "dst",
             )
+        if dtype == bfloat16 and not nearest and values.dtype == float32:
+            rounded = stochastic_bfloat16(values)
+            values = values if rounded is None else rounded
         target[...] = values
 
 

@@ -153,5 +153,5 @@ def _constant(value: Any, dst: NkiTensor, operand: str) -> Any:
             refuse(f"{value!r} lies outside {dtype}", operand)
         return number
     converted = np.empty((), dtype)
-    assign(converted, np.asarray(number, float32))
+    assign(converted, np.asarray(number, float32), nearest=True)
     return converted[()]

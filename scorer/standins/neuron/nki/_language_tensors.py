@@ -66,7 +66,8 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -
 def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
     """A new tensor with every element `fill_value`, converted to `dtype`."""
     tensor = ndarray(shape, dtype, buffer, name)
-    assign(tensor._array, np.full(tensor.shape, fill_value, np.float32 if isinstance(fill_value, float) else np.int64))
+    number = np.float32 if isinstance(fill_value, (float, np.floating)) else np.int64
+    assign(tensor._array, np.full(tensor.shape, fill_value, number), nearest=True)
     tensor._storage.note_write(tensor)
     return tensor
 
@@ -89,7 +90,7 @@ def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
     array = np.empty(values.shape, element)
     if not array.size or not array.ndim:
         refuse(f"shape {values.shape}; at least one dimension and one element expected", "constant")
-    assign(array, values.astype(np.float32) if values.dtype.kind == "f" else values)
+    assign(array, values.astype(np.float32) if values.dtype.kind == "f" else values, nearest=True)
     return NkiTensor(Storage.of(array, core, "constant", writable=False), array, 0)
 
 
