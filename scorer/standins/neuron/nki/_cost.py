@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ._errors import NkiValidationError
+from ._indirect import IndirectTensor
 from ._rates import (
     DMA_BYTES_PER_SECOND,
     DMA_LEAST_BYTES,
@@ -61,7 +62,10 @@ class Cycles:
 
 
 def operand_of(parameter: str, view: NkiTensor, storage: int) -> Operand:
-    """Describes a view; keeps nothing of it alive."""
+    """Describes a view, one with a run-time address as if it lay at the first; keeps nothing of it alive."""
+    moves = view.is_indirect()
+    if isinstance(view, IndirectTensor):
+        view = view._template
     array = view._array
     last = sum(stride * (count - 1) for stride, count in zip(array.strides, array.shape, strict=True))
     on_chip = view._storage.on_chip
@@ -74,7 +78,7 @@ def operand_of(parameter: str, view: NkiTensor, storage: int) -> Operand:
         dtype=str(array.dtype),
         shape=array.shape,
         bytes=array.size * array.itemsize,
-        run=_run(array.shape, array.strides, array.itemsize, 1 if on_chip or view.is_indirect() else 0),
+        run=_run(array.shape, array.strides, array.itemsize, 1 if on_chip or moves else 0),
         written=is_written(parameter),
     )
 
@@ -164,9 +168,9 @@ def _operations(step: Step, operands: Sequence[Operand]) -> int:
 
 def _dma(step: Step, price: Price, operands: Sequence[Operand]) -> Cycles:
     written = [operand for operand in operands if operand.written]
-    read = [operand for operand in operands if not operand.written]
+    read = [operand for operand in operands if operand.parameter.startswith("src")]
     source, target = max(read, key=lambda operand: operand.bytes), written[0]
-    moved = sum(operand.bytes for operand in read if operand.parameter.startswith("src"))
+    moved = sum(operand.bytes for operand in read)
     size = min(source.run, target.run)
     count = math.ceil(moved / size)
     seconds = count * max(size, DMA_LEAST_BYTES) / DMA_BYTES_PER_SECOND

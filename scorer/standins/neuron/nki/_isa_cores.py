@@ -87,14 +87,19 @@ def _pass_barrier(mine: Meeting, theirs: Meeting) -> None:
 
 
 def _exchange(mine: Meeting, theirs: Meeting) -> None:
-    sent, received = mine.brings
-    their_sent, their_received = theirs.brings
+    sent, _ = mine.brings
+    their_sent, _ = theirs.brings
     if (sent.shape, sent.dtype) != (their_sent.shape, their_sent.dtype):
         refuse(
             f"{sent.dtype} {sent.shape}, the other core sends {their_sent.dtype} {their_sent.shape} at {theirs}", "src"
         )
-    received._array[...] = their_sent._array
-    their_received._array[...] = sent._array
+    exchange(mine.brings, theirs.brings)
+
+
+def exchange(mine: tuple[NkiTensor, NkiTensor], theirs: tuple[NkiTensor, NkiTensor]) -> None:
+    """Moves what each core sends to where the other one receives; a side is (sent, received)."""
+    for (sent, _), (_, received) in ((mine, theirs), (theirs, mine)):
+        received._array[...] = sent._array
 
 
 def _pair(core: Core) -> Pair:

@@ -21,7 +21,8 @@ from ._scalars import RuntimeScalar
 from ._versions import since
 
 _UNROLL = "use a Python loop over range, which is unrolled"
-_in_order: WeakSet[Core] = WeakSet()
+in_order: WeakSet[Core] = WeakSet()
+"""Cores inside `no_reorder`."""
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any], Any], step: int = 1) -> None:
@@ -63,18 +64,18 @@ def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
 def no_reorder() -> Iterator[None]:
     """Instructions inside keep their program order on the device. Here they always do; loops may not stand inside."""
     core = current()
-    outer = core in _in_order
-    _in_order.add(core)
+    outer = core in in_order
+    in_order.add(core)
     try:
         yield
     finally:
         if not outer:
-            _in_order.discard(core)
+            in_order.discard(core)
 
 
 def _check(name: str) -> None:
     since("0.6", f"nl.{name}", _UNROLL)
-    if current() in _in_order:
+    if current() in in_order:
         refuse(f"nl.{name} may not stand inside nl.no_reorder()")
 
 

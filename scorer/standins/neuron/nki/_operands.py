@@ -24,8 +24,11 @@ Float = NDArray[np.float32]
 class Instruction:
     """What an instruction returns: a handle for ordering. Here everything runs in program order anyway."""
 
+    producers: tuple[Instruction, ...] = ()
+
     def depends_on(self, *producers: Instruction) -> Instruction:
-        """States that the instruction must run after `producers`."""
+        """States that the instruction must run after `producers`. Source: nki.isa.NkiInstruction."""
+        self.producers += producers
         return self
 
 

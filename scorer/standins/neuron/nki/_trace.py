@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
-from . import _core, isa
+from . import _core, _registers, isa
 from ._core import Core
+from ._indirect import IndirectTensor
 from ._tensor import NkiTensor
 
 _PACKAGE = __name__.partition(".")[0]
@@ -42,11 +43,16 @@ class Step:
     given: dict[str, Any]
 
     def operands(self) -> Iterator[tuple[str, NkiTensor]]:
-        """Every tensor that it was given, with its parameter; those of a list (`srcs`) one by one."""
+        """Every tensor that it was given, with its parameter; those of a list (`srcs`) one by one.
+
+        Of one with a run-time address the tensor that holds the address too, as "index of src".
+        """
         for parameter, value in self.given.items():
             for one in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(one, NkiTensor):
                     yield parameter, one
+                if isinstance(one, IndirectTensor) and isinstance(one._index, NkiTensor):
+                    yield f"index of {parameter}", one._index
 
 
 class Recorder(Protocol):
@@ -83,13 +89,18 @@ def tracing(recorder: Recorder) -> Iterator[None]:
 
 
 def instructions() -> dict[str, Any]:
-    """The functions of `nki.isa` that are instructions, by name: all that take the label `name`."""
+    """The functions of `nki.isa` that are instructions, by name: all that take the label `name`, and the registers'."""
     return {
         name: function
         for name in isa.__all__
         if (code := getattr(function := getattr(isa, name), "__code__", None)) is not None
-        and "name" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        and ("name" in code.co_varnames[: code.co_argcount] or _returns_nothing(function))
     }
+
+
+def _returns_nothing(function: Any) -> bool:
+    """Whether it is one that moves numbers between registers and tensors: it has no label, and hands back no handle."""
+    return bool(function.__module__ == _registers.__name__)
 
 
 class _Watcher:
@@ -97,7 +108,9 @@ class _Watcher:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._names = {function.__code__: name for name, function in instructions().items()}
+        known = instructions()
+        self._names = {function.__code__: name for name, function in known.items()}
+        self._silent = {name for name, function in known.items() if _returns_nothing(function)}
         self._threads = threading.local()
 
     def core_changes(self, core: Core | None) -> None:
@@ -112,7 +125,7 @@ class _Watcher:
             sys.setprofile(self._hook(core))
 
     def _hook(self, core: Core) -> Any:
-        names, recorder = self._names, self._recorder
+        names, silent, recorder = self._names, self._silent, self._recorder
         running: FrameType | None = None
         step: Step | None = None
 
@@ -124,7 +137,7 @@ class _Watcher:
                     recorder.before(step)
             elif frame is running and event == "return":
                 ended, running, step = step, None, None
-                if result is not None and ended is not None:
+                if ended is not None and (result is not None or ended.name in silent):
                     recorder.after(ended, result)
 
         return told
