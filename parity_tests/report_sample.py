@@ -12,7 +12,7 @@ from scorer.compare.accounts import KernelReport
 from scorer.compare.trials.result import Bar, Limit, Picture, Trial
 from scorer.contest import Profile, load
 from scorer.findings import Finding, Place, finding
-from scorer.room.accounts import AccountLine, KernelAccount, Limits, Transfers
+from scorer.room.accounts import AccountLine, KernelAccount, Limits, OrderCheck, Transfers
 from scorer.room.receipts import (
     Clock,
     Evaluation,
@@ -395,6 +395,7 @@ def sample_kernels() -> KernelReport:
             )
             for line in (57, 66)
         ],
+        order=OrderCheck(outcome="same", moved=161),
     )
     small = matmul.model_copy(
         update={"kernel": "scaled_<b>", "sbuf_peak": 4096, "psum_peak": 0, "occupancy": [(0, 2048, 0), (1, 4096, 0)]}

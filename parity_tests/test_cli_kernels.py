@@ -17,6 +17,8 @@ from scorer.contest import load
 from scorer.findings import finding
 from scorer.report.kernels import in_bytes, kernels_page, print_kernels
 from scorer.room import receipts
+from scorer.room.accounts import Exchanged, OrderCheck, RankAccounts
+from scorer.room.receipts import Site
 
 TINY = Path(__file__).parent / "cli_cases" / "tiny.py"
 LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
@@ -83,6 +85,7 @@ def test_one_update_is_told_launch_by_launch(told: tuple[Result, Path]) -> None:
     assert large.microseconds == pytest.approx(2 * 256 * 512 * 4 / 368e9 * 1e6)
     assert report.microseconds == pytest.approx(2 * large.microseconds + small.microseconds)
     assert (small.sbuf_peak, large.sbuf_peak) == (2048, 4096)
+    assert (large.order.outcome, large.order.moved > 0, small.order.moved) == ("same", True, 0)
     text = program().splitlines()
     assert large.site is not None
     assert text[large.site.line].startswith("def doubled")
@@ -135,6 +138,25 @@ def test_a_kernels_shape_is_seen_however_little_it_holds(told: tuple[Result, Pat
     assert report.limits is not None
     (half,) = (report.kernels[0].model_copy(update={"sbuf_peak": report.limits.sbuf_bytes // 3}),)
     assert "50% of the limit" in Page(kernels_page(report.model_copy(update={"kernels": [half]}))).text
+
+
+def test_a_kernel_that_is_right_in_program_order_only_fails_with_both_lines(told: tuple[Result, Path]) -> None:
+    report = report_of(told[1])
+    pair = [Exchanged(instruction="dma_copy", site=Site(file="train.py", line=line)) for line in (30, 31)]
+    order = OrderCheck(outcome="differs", told="changes result 0", over="'x' and 'y' lie over it", exchanged=pair)
+    assert report.rank is not None
+    assert report.limits is not None
+    accounts = RankAccounts(
+        rank=report.rank, limits=report.limits, kernels=[report.kernels[0].model_copy(update={"order": order})]
+    )
+    receipt = receipts.read(told[1] / "receipt.json")
+    found = conclude(Artifact.from_file(TINY, LAUNCH), LAUNCH, load("embedded"), receipt, [accounts])
+    assert (found.verdict, [(each.code, str(each.place)) for each in found.findings]) == (
+        "fail",
+        [("KRN006", "tiny.py:31")],
+    )
+    assert "nki.isa.dma_copy (tiny.py:30)" in found.reason
+    assert "Right in program order only" in Page(kernels_page(found)).text
 
 
 def test_names_of_a_program_cannot_write_into_the_page(told: tuple[Result, Path]) -> None:

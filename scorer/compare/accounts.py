@@ -11,10 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from scorer.artifact import Artifact
 from scorer.compare import verdict
 from scorer.contest import Profile
-from scorer.findings import Finding, Severity
+from scorer.findings import Finding, Place, Severity, define, finding
 from scorer.room.accounts import KernelAccount, Limits, RankAccounts
 from scorer.room.receipts import Outcome, Receipt, Site
 
+KRN006 = define(
+    "KRN006",
+    title="A kernel is right in program order only",
+    why="The engines of a core run side by side, and the compiler orders instructions between which it sees no "
+    "dependency as it likes: on the device the result is another one, or changes from run to run.",
+    remedy="Let both instructions use the same tensor, or order them by handle.depends_on(...) or nl.no_reorder().",
+)
 SCHEMA_VERSION = 1
 
 
@@ -57,6 +64,7 @@ def conclude(
     launches, microseconds = sum(kernel.launches for kernel in kernels), 0.0 if told is None else told.microseconds
     failed = receipt.outcome is not Outcome.COMPLETE
     found = [Finding.model_validate(each) for each in receipt.observed_findings] if failed else []
+    found += [_order_finding(kernel, told.rank) for kernel in kernels if told and kernel.order.outcome == "differs"]
     findings = verdict.ordered(verdict.weighed(found, profile))
     hard = [each for each in findings if each.severity is Severity.HARD]
     decision: verdict.Verdict = "pass"
@@ -92,6 +100,21 @@ def conclude(
     )
 
 
+def _order_finding(kernel: KernelAccount, rank: int) -> Finding:
+    """Of two instructions whose exchange changes a result."""
+    first, second = ((each.instruction, each.site) for each in kernel.order.exchanged)
+    earlier = f"nki.isa.{first[0]}" + (f" ({first[1].file}:{first[1].line})" if first[1] else "")
+    over = f": {kernel.order.over}" if kernel.order.over else ""
+    return finding(
+        KRN006,
+        f"{kernel.kernel}[{kernel.cores}]: nki.isa.{second[0]} may run before {earlier}, and then the kernel "
+        f"{kernel.order.told}{over}",
+        place=Place(file=second[1].file, line=second[1].line) if second[1] else None,
+        rank=rank,
+        evidence={"arguments": kernel.signature},
+    )
+
+
 def in_time(microseconds: float) -> str:
     """A time with three digits: 12.3 µs, 4.56 ms, 1.23 s."""
     for unit, size in (("s", 1e6), ("ms", 1e3)):
@@ -112,4 +135,6 @@ def _placed(kernel: KernelAccount, artifact: Artifact, profile: Profile) -> Kern
         return None if place is None else Site(file=place.file, line=place.line)
 
     lines = [line.model_copy(update={"site": placed(line.site)}) for line in kernel.lines]
-    return kernel.model_copy(update={"site": placed(kernel.site), "lines": lines})
+    exchanged = [each.model_copy(update={"site": placed(each.site)}) for each in kernel.order.exchanged]
+    order = kernel.order.model_copy(update={"exchanged": exchanged})
+    return kernel.model_copy(update={"site": placed(kernel.site), "lines": lines, "order": order})

@@ -17,7 +17,7 @@ from scorer.compare.accounts import KernelReport, in_time
 from scorer.report.html import render
 from scorer.report.sections.findings import finding_view
 from scorer.report.terminal import SIGNS, STYLES, print_findings
-from scorer.room.accounts import KernelAccount, Limits
+from scorer.room.accounts import KernelAccount, Limits, OrderCheck
 
 _WIDTH, _HEIGHT = 600, 100  # of a chart's own units; the page stretches it
 _EDGES = (10, 25, 50, 100)  # per cent of the limits that a chart's upper edge may stand for
@@ -64,6 +64,7 @@ class KernelView:
     chart: Markup
     edge: int  # per cent of both limits that the chart's upper edge stands for
     signature: str  # short
+    order: str  # what is known of its instructions' order
 
 
 def kernels_page(report: KernelReport) -> str:
@@ -165,7 +166,18 @@ def _view(kernel: KernelAccount, limits: Limits) -> KernelView:
         chart=_chart(kernel, edge / 100 * limits.sbuf_bytes, edge / 100 * limits.psum_bytes),
         edge=edge,
         signature=_short(kernel.signature),
+        order=_order(kernel.order),
     )
+
+
+def _order(check: OrderCheck) -> str:
+    if check.outcome == "not checked":
+        return f"Other orders of its instructions were not tried: {check.told}."
+    if check.outcome == "differs":
+        return f"Right in program order only: in another order it {check.told}."
+    if check.moved == 0:
+        return "Its instructions have one order only."
+    return f"The same bits in other orders that the compiler may choose, of up to {check.moved:,} instructions."
 
 
 def _engines(kernel: KernelAccount) -> list[EngineView]:

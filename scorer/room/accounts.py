@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -49,6 +50,23 @@ class AccountLine(Record):
     microseconds: float = Field(description="estimated time of its engine, the cores in turn")
 
 
+class Exchanged(Record):
+    """One of two instructions whose order matters and is not stated."""
+
+    instruction: str
+    site: Site | None
+
+
+class OrderCheck(Record):
+    """Whether the kernel gives the same bits in other orders of its instructions that the compiler may choose."""
+
+    outcome: Literal["same", "differs", "not checked"]
+    moved: int = Field(default=0, description="instructions that had another place in an order that was tried")
+    told: str = Field(default="", description="how the results differ, or why it was not checked")
+    over: str = Field(default="", description="tensors that lie over the same memory")
+    exchanged: list[Exchanged] = Field(default_factory=list, description="the earlier and the later one")
+
+
 class KernelAccount(Record):
     """What one launch of a kernel with one signature takes. Times and cycles are estimates."""
 
@@ -70,6 +88,7 @@ class KernelAccount(Record):
     transfers: list[Transfers]
     occupancy: list[tuple[int, int, int]] = Field(description="instruction, SBUF and PSUM bytes per partition")
     lines: list[AccountLine] = Field(description="those that take longest")
+    order: OrderCheck
 
     @property
     def intensity(self) -> float:

@@ -10,7 +10,7 @@ from ._core import Core, current
 from ._enums import choose, dma_engine, engine
 from ._errors import kernel_line, refuse
 from ._indirect import IndirectTensor
-from ._operands import DONE, Instruction
+from ._operands import Instruction
 from ._pair import Meeting, Pair
 from ._storage import Buffer
 from ._tensor import NkiTensor
@@ -33,11 +33,11 @@ def core_barrier(data: Any, cores: Any, engine: Any = engine.gpsimd, name: str |
     if ((cores,) if isinstance(cores, int) else tuple(cores)) != wanted:
         refuse(f"{cores}; the cores of this launch are {wanted}", "cores")
     if core.launch.cores == 1:
-        return DONE
+        return Instruction()
     storage = data._storage
     meeting = Meeting("core_barrier", f"data={storage.name or storage.array.shape}", storage, *kernel_line())
     _pair(core).meet(core.index, meeting, _pass_barrier)
-    return DONE
+    return Instruction()
 
 
 def sendrecv(
@@ -77,7 +77,7 @@ def sendrecv(
     _pair(core).meet(core.index, meeting, _exchange)
     if received._storage.watched:
         received._storage.note_write(received)
-    return DONE
+    return Instruction()
 
 
 def _pass_barrier(mine: Meeting, theirs: Meeting) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
 from ._enums import choose, engine
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, only_sbuf, read, target, write
+from ._operands import Instruction, fit, only_sbuf, read, target, write
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
@@ -30,7 +30,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | No
     if src._storage is dst._storage:
         _check_overlap(src, dst)
     write(dst, source if source.dtype == dst._array.dtype else to_float32(source, "src"))
-    return DONE
+    return Instruction()
 
 
 def tensor_copy_predicated(
@@ -60,7 +60,7 @@ def tensor_copy_predicated(
         np.copyto(array, _constant(src, dst, "src"), where=where)
     if dst._storage.watched:
         dst._storage.note_write(dst, where)
-    return DONE
+    return Instruction()
 
 
 def memset(dst: Any, value: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
@@ -72,7 +72,7 @@ def memset(dst: Any, value: Any, engine: Any = engine.unknown, name: str | None 
     dst._array[...] = _constant(value, dst, "value")
     if storage.watched:
         storage.note_write(dst)
-    return DONE
+    return Instruction()
 
 
 def iota(
@@ -93,7 +93,7 @@ def iota(
         write(dst, saturate(values, dst._array.dtype))
     else:
         write(dst, to_float32(values, "dst"))
-    return DONE
+    return Instruction()
 
 
 def affine(

@@ -14,7 +14,7 @@ from ._dtypes import Array, assign, to_float32, uint32
 from ._enums import choose, dge_mode, engine, oob_mode
 from ._errors import refuse
 from ._indirect import IndirectTensor, ScalarIndirect, VectorIndirect
-from ._operands import DONE, Instruction
+from ._operands import Instruction
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
@@ -43,10 +43,10 @@ def dma_copy(
     _check_dma(priority, dge_mode, engine, oob_mode)
     if type(src) is not NkiTensor or type(dst) is not NkiTensor:
         if _rows(dst, src, dge_mode, oob_mode is _SKIP):
-            return DONE
+            return Instruction()
         moved = _present(dst, "dst", oob_mode is _SKIP), _present(src, "src", oob_mode is _SKIP)
         if moved[0] is None or moved[1] is None:
-            return DONE
+            return Instruction()
         dst, src = moved
     source = _dma_source(src, dst)
     array = dst._array
@@ -62,7 +62,7 @@ def dma_copy(
         assign(array, to_float32(source, "src"))
     if dst._storage.watched:
         dst._storage.note_write(dst)
-    return DONE
+    return Instruction()
 
 
 def dma_compute(
@@ -98,7 +98,7 @@ def dma_compute(
     if any(isinstance(value, VectorIndirect) for value in (dst, *sources)):
         _check_writable(dst)
         accumulate_rows(dst, sources, oob_mode is _SKIP)
-        return DONE
+        return Instruction()
     total: Array | None = None
     for source in sources:
         array = to_float32(_dma_source(source, dst, "srcs"), "srcs")
@@ -109,7 +109,7 @@ def dma_compute(
     assign(dst._array, np.asarray(total))
     if dst._storage.watched:
         dst._storage.note_write(dst)
-    return DONE
+    return Instruction()
 
 
 def dma_transpose(
@@ -138,7 +138,7 @@ def dma_transpose(
             refuse(f"{dge_mode!r}; a transpose of a static view takes unknown or hwdge", "dge_mode")
         static = _present(src, "src", skip)
         if static is None:
-            return DONE
+            return Instruction()
         source = _dma_source(static, dst)
         if dge_mode is _HWDGE:
             _check_hardware_transpose(source)
@@ -162,7 +162,7 @@ def dma_transpose(
         np.copyto(dst._array, result, where=where)
     if dst._storage.watched:
         dst._storage.note_write(dst, where)
-    return DONE
+    return Instruction()
 
 
 _UNKNOWN = engine.unknown

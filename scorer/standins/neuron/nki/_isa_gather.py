@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._dtypes import Array, float32, int32, uint16, uint32
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, only_sbuf, read, target, view, write
+from ._operands import Instruction, fit, only_sbuf, read, target, view, write
 from ._tensor import QUADRANT, NkiTensor
 
 GPSIMD_PARTITIONS = 16  # each of GpSimd's eight processors reaches so many
@@ -54,7 +54,7 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int], name: str
     array[rows] = source[chosen].reshape(rows.size, *array.shape[1:])
     if dst._storage.watched:
         dst._storage.note_write(dst, _rows(array, rows))
-    return DONE
+    return Instruction()
 
 
 def local_gather(
@@ -105,7 +105,7 @@ def local_gather(
     _inside(positions, source.shape[2], "index")
     gathered = np.take_along_axis(source, positions.reshape(groups, 1, -1), axis=2)
     write(dst, gathered.reshape(dst.shape))
-    return DONE
+    return Instruction()
 
 
 def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> Instruction:
@@ -125,7 +125,7 @@ def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> I
     _inside(positions, rows.shape[1], "indices")
     gathered = np.take_along_axis(rows, positions.reshape(partitions, -1).astype(np.intp), axis=1)
     write(dst, gathered.reshape(dst.shape))
-    return DONE
+    return Instruction()
 
 
 def nonzero_with_count(
@@ -162,7 +162,7 @@ def nonzero_with_count(
     array[rows] = result.reshape(rows.size, *array.shape[1:])
     if dst._storage.watched:
         dst._storage.note_write(dst, _rows(array, rows))
-    return DONE
+    return Instruction()
 
 
 def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> Instruction:
@@ -188,7 +188,7 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> Inst
     run = np.repeat(np.arange(starts.size), ends - starts)
     bounds = np.stack([np.where(row == 0, n, starts[run]), np.where(row == 0, -1, ends[run])])
     write(dst, bounds.astype(dst._array.dtype).reshape(dst.shape))
-    return DONE
+    return Instruction()
 
 
 def _row(tile: NkiTensor, row: int) -> NkiTensor:

@@ -17,7 +17,7 @@ from ._core import PARTITIONS, Core
 from ._dtypes import FLOATS, INTEGERS, float32, uint32
 from ._enums import choose, engine
 from ._errors import refuse
-from ._operands import DONE, Instruction, fit, only_sbuf, read, target, write
+from ._operands import Instruction, fit, only_sbuf, read, target, write
 from ._tensor import NkiTensor
 
 Words = NDArray[np.uint32]
@@ -73,7 +73,7 @@ def rng(dst: Any, engine: Any = engine.unknown, name: str | None = None) -> Inst
     else:
         words = generators.from_vector(array.shape[0], count)
     write(dst, words.astype(array.dtype))
-    return DONE
+    return Instruction()
 
 
 def set_rng_seed(src_seeds: Any, name: str | None = None) -> Instruction:
@@ -82,7 +82,7 @@ def set_rng_seed(src_seeds: Any, name: str | None = None) -> Instruction:
     if seeds.shape != (1, 1) or seeds.itemsize != 4:
         refuse(f"{seeds.dtype} {seeds.shape}, expected a 32-bit value (1, 1)", "src_seeds")
     _generators(src_seeds).seed(int(np.ascontiguousarray(seeds).view(np.uint32)[0, 0]))
-    return DONE
+    return Instruction()
 
 
 def rand_set_state(src_seeds: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
@@ -91,7 +91,7 @@ def rand_set_state(src_seeds: Any, engine: Any = engine.unknown, name: str | Non
     seeds = read(src_seeds, "src_seeds")
     _check_state(src_seeds, "src_seeds")
     _generators(src_seeds).lanes[: seeds.shape[0]] = seeds
-    return DONE
+    return Instruction()
 
 
 def rand_get_state(dst: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
@@ -100,7 +100,7 @@ def rand_get_state(dst: Any, engine: Any = engine.unknown, name: str | None = No
     dst = target(dst)
     _check_state(dst, "dst")
     write(dst, _generators(dst).lanes[: dst.shape[0]])
-    return DONE
+    return Instruction()
 
 
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> Instruction:
@@ -132,7 +132,7 @@ def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> Instruct
     flat = values.reshape(partitions, -1)
     dropped = _generators(dst).from_vector(*flat.shape) < chance * 2.0**32
     write(dst, np.where(dropped, np.zeros((), values.dtype), flat).reshape(dst.shape))
-    return DONE
+    return Instruction()
 
 
 def _generators(tensor: NkiTensor) -> _Generators:

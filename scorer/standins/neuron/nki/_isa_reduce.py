@@ -13,7 +13,6 @@ from ._enums import reduce_cmd
 from ._errors import refuse
 from ._isa_scalar import accumulate
 from ._operands import (
-    DONE,
     Instruction,
     as_float32,
     fit,
@@ -58,7 +57,7 @@ def tensor_reduce(
     if found.bitvec is None:
         result = as_float32(result)
     write(dst, -result if negate else result)
-    return DONE
+    return Instruction()
 
 
 def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: str | None = None) -> Instruction:
@@ -84,7 +83,7 @@ def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: str | None = Non
         write(dst, np.add.reduce(values, axis=0) * np.float32(1.0 / values.shape[0]))
     else:
         write(dst, found.binary.reduce(values, axis=0))
-    return DONE
+    return Instruction()
 
 
 def tensor_scalar_reduce(
@@ -124,7 +123,7 @@ def tensor_scalar_reduce(
     initial = None if reduce_init is None else scalar(reduce_init, partitions, 2, "reduce_init")
     registers = dst._storage.core.vector_registers
     accumulate(registers, reduce_cmd, reduce_op, values, reduce_res, initial, reduce_res_negate)
-    return DONE
+    return Instruction()
 
 
 def bn_stats(dst: Any, data: Any, name: str | None = None) -> Instruction:
@@ -144,7 +143,7 @@ def bn_stats(dst: Any, data: Any, name: str | None = None) -> Instruction:
             result[:, column + 1] = mean[:, 0]
             result[:, column + 2] = np.square(part - mean).sum(axis=1)
     write(dst, result)
-    return DONE
+    return Instruction()
 
 
 def bn_aggr(dst: Any, data: Any, name: str | None = None) -> Instruction:
@@ -161,7 +160,7 @@ def bn_aggr(dst: Any, data: Any, name: str | None = None) -> Instruction:
     average = (count * mean).sum(axis=1) / total
     between = (count * np.square(mean - average[:, None])).sum(axis=1)
     write(dst, np.stack([average, (spread.sum(axis=1) + between) / total], axis=1))
-    return DONE
+    return Instruction()
 
 
 _PARTITION_REDUCTIONS = ("add", "average", "maximum", "bitwise_or", "bitwise_and")

@@ -11,7 +11,7 @@ from ._alu import activate, operator_of, reduction
 from ._core import Accumulators
 from ._enums import choose, engine, reduce_cmd
 from ._errors import refuse
-from ._operands import DONE, Instruction, finish, fit, place, read_float32, scalar, target, write
+from ._operands import Instruction, finish, fit, place, read_float32, scalar, target, write
 from ._tensor import NkiTensor
 from ._versions import since
 
@@ -59,7 +59,7 @@ def activation(
             refuse(f"{reduce_cmd!r}; expected idle, reset, reduce or reset_reduce", "reduce_cmd")
         reduction(reduce_op, "reduce_op", ("add",))
         accumulate(registers, reduce_cmd, reduce_op, result, reduce_res)
-    return DONE
+    return Instruction()
 
 
 def activation_reduce(

@@ -11,7 +11,7 @@ from ._dtypes import int32, uint32
 from ._enums import reduce_cmd
 from ._errors import refuse
 from ._isa_scalar import NEUTRAL
-from ._operands import DONE, Instruction, as_float32, fit, not_both_psum, read_float32, scalar, target, write
+from ._operands import Instruction, as_float32, fit, not_both_psum, read_float32, scalar, target, write
 
 
 def tensor_tensor_scan(
@@ -44,7 +44,7 @@ def tensor_tensor_scan(
         running = as_float32(second.binary(column1, inner) if reverse1 else second.binary(inner, column1))
         result[:, position] = running
     write(dst, result)
-    return DONE
+    return Instruction()
 
 
 def tensor_scalar_cumulative(
@@ -96,7 +96,7 @@ def tensor_scalar_cumulative(
         result = second.binary.accumulate(np.concatenate([start, flat], axis=1), axis=1)[:, 1:]
     registers.start(partitions, result[:, -1:], second)
     write(dst, result.reshape(dst.shape))
-    return DONE
+    return Instruction()
 
 
 _CUMULATIVE = ("add", "subtract", "multiply", "maximum", "minimum")

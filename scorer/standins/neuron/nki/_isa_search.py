@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._dtypes import Array, bfloat16, uint16, uint32
 from ._errors import refuse
 from ._isa_gather import GPSIMD_PARTITIONS
-from ._operands import DONE, Instruction, fit, only_sbuf, read, read_float32, target, write
+from ._operands import Instruction, fit, only_sbuf, read, read_float32, target, write
 from ._tensor import NkiTensor
 from ._versions import since
 
@@ -27,7 +27,7 @@ def max8(dst: Any, src: Any, name: str | None = None) -> Instruction:
     _slots(dst, values.shape[0], "dst")
     largest = np.partition(values, values.shape[1] - SLOTS, axis=1)[:, -SLOTS:]
     write(dst, np.sort(largest, axis=1)[:, ::-1])
-    return DONE
+    return Instruction()
 
 
 def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> Instruction:
@@ -42,7 +42,7 @@ def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> I
     _index_target(dst, values.shape[0], "dst")
     found, _ = _occurrences(values, wanted, range(SLOTS), dst)
     write(dst, found)
-    return DONE
+    return Instruction()
 
 
 def nc_match_replace8(
@@ -66,7 +66,7 @@ def nc_match_replace8(
     write(dst, np.where(taken, np.float32(imm), values).reshape(dst.shape))
     if indices is not None:
         write(indices, found)
-    return DONE
+    return Instruction()
 
 
 def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) -> Instruction:
@@ -100,7 +100,7 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
     order = np.argsort(snake.astype(np.float32), axis=1, kind="stable")[:, n - k :]
     _to_snake(top, np.take_along_axis(snake, order, axis=1))
     _to_snake(where, order)
-    return DONE
+    return Instruction()
 
 
 def _to_snake(dst: NkiTensor, results: Array) -> None:

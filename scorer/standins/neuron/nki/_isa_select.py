@@ -14,7 +14,6 @@ from ._errors import refuse
 from ._isa_data import affine
 from ._isa_scalar import accumulate
 from ._operands import (
-    DONE,
     Instruction,
     fit,
     not_both_psum,
@@ -53,7 +52,7 @@ def affine_select(
         refuse(f"{on_false_value!r}, expected a number", "on_false_value")
     keep = compare.binary(affine(dst, pattern, offset, channel_multiplier), 0)
     write(dst, np.where(keep, values.reshape(keep.shape), np.float32(on_false_value)))
-    return DONE
+    return Instruction()
 
 
 def range_select(
@@ -89,7 +88,7 @@ def range_select(
     result = np.where(compare0.binary(position, lower) & compare1.binary(position, upper), values, np.float32(FP32_MIN))
     write(dst, result)
     _reduce(dst, result, reduce_cmd, reduce_op, reduce_res)
-    return DONE
+    return Instruction()
 
 
 def select_reduce(
@@ -122,7 +121,7 @@ def select_reduce(
     result = np.where(keep, values, scalar(on_false, values.shape[0], values.ndim, "on_false"))
     write(dst, result)
     _reduce(dst, result, reduce_cmd, reduce_op, reduce_res)
-    return DONE
+    return Instruction()
 
 
 def _reduce(dst: Any, values: np.ndarray[Any, Any], command: Any, op: Any, result: Any) -> None:

@@ -10,7 +10,7 @@ from ._core import PSUM_BANK_BYTES
 from ._dtypes import FLOATS, FP8, Array, float8_e4m3fn, float32, to_float32
 from ._enums import choose, engine, matmul_perf_mode
 from ._errors import refuse
-from ._operands import DONE, Instruction, read, target, write
+from ._operands import Instruction, read, target, write
 from ._storage import Buffer, PsumStorage
 from ._tensor import NkiTensor
 
@@ -83,7 +83,7 @@ def nc_matmul(
         dst._array[...] += product
     else:
         dst._array[...] = np.where(adds, dst._array + product, product)
-    return DONE
+    return Instruction()
 
 
 def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
@@ -110,7 +110,7 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
         )
     _check_containers(dst)
     write(dst, source.reshape(partitions, free).T)
-    return DONE
+    return Instruction()
 
 
 _TENSOR, _VECTOR = engine.tensor, engine.vector

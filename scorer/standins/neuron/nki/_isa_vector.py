@@ -12,7 +12,6 @@ from ._enums import choose, engine, reduce_cmd
 from ._errors import refuse
 from ._isa_scalar import accumulate
 from ._operands import (
-    DONE,
     Instruction,
     as_float32,
     finish,
@@ -48,7 +47,7 @@ def tensor_tensor(
     if engine is not _UNKNOWN:
         choose(engine, _ALU_ENGINES)
     if _exact(dst, data1, data2, found, engine):
-        return DONE
+        return Instruction()
     left, right = read_float32(data1, "data1"), read_float32(data2, "data2")
     not_both_psum(data1, data2, "data1, data2")
     fit(dst, left, "data1")
@@ -60,7 +59,7 @@ def tensor_tensor(
     if left.shape != right.shape:
         left, right = left.reshape(dst.shape), right.reshape(dst.shape)
     finish(dst, found.binary(left, right, out=place(dst, left, spare)))
-    return DONE
+    return Instruction()
 
 
 def tensor_scalar(
@@ -98,7 +97,7 @@ def tensor_scalar(
     else:
         result = _step(values, first, operand0, reverse0, "0", place(dst, values, spare))
     finish(dst, result)
-    return DONE
+    return Instruction()
 
 
 def scalar_tensor_tensor(
@@ -146,7 +145,7 @@ def scalar_tensor_tensor(
             refuse(f"{reduce_cmd!r}; expected reset_reduce, reduce or reset", "reduce_cmd")
         reduction(reduce_op, "reduce_op", ("add", "multiply", "maximum", "minimum"))
         accumulate(registers, reduce_cmd, reduce_op, as_float32(result), reduce_res)
-    return DONE
+    return Instruction()
 
 
 def reciprocal(dst: Any, data: Any, name: str | None = None) -> Instruction:
@@ -155,7 +154,7 @@ def reciprocal(dst: Any, data: Any, name: str | None = None) -> Instruction:
     dst = target(dst)
     fit(dst, values, "data")
     write(dst, np.reciprocal(values))
-    return DONE
+    return Instruction()
 
 
 _NO_REDUCTION = (reduce_cmd.reset_reduce, reduce_cmd.idle)
@@ -230,7 +229,7 @@ def _bitwise(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> I
     if left.dtype != right.dtype or left.dtype != dst._array.dtype:
         refuse(f"types {left.dtype}, {right.dtype} and {dst.dtype} (dst); bitvec operators do not convert", "data2")
     write(dst, op.bitvec(left.reshape(dst.shape), right.reshape(dst.shape)))
-    return DONE
+    return Instruction()
 
 
 def _bitwise_scalar(
@@ -262,7 +261,7 @@ def _bitwise_scalar(
         other = _integer_operand(operand, values, op, f"operand{which}")
         values = op.bitvec(other, values) if reverse else op.bitvec(values, other)
     write(dst, values)
-    return DONE
+    return Instruction()
 
 
 def _integer(array: Array, op: Operator, operand: str) -> None:

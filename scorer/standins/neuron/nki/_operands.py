@@ -32,9 +32,6 @@ class Instruction:
         return self
 
 
-DONE = Instruction()
-
-
 def tensor(value: Any, operand: str) -> NkiTensor:
     """`value` as a tensor."""
     if not isinstance(value, NkiTensor):

@@ -40,16 +40,20 @@ class _Placed(Storage):
         self.shares = WeakSet()
         placed = _placed.setdefault(self.core, {}).setdefault(self.buffer, WeakSet())
         for other in list(placed):
-            if (
-                self.start < other.end
-                and other.start < self.end
-                and self.partition < other.last
-                and other.partition < self.last
-            ):
+            if self.is_over(other):
                 self.shares.add(other)
                 other.shares.add(self)
                 other.watched = True
         placed.add(self)
+
+    def is_over(self, other: _Placed) -> bool:
+        """Whether the two places have bytes in common."""
+        return (
+            self.start < other.end
+            and other.start < self.end
+            and self.partition < other.last
+            and other.partition < self.last
+        )
 
     def declare_full(self) -> None:
         """Every element has been written; another tile may still take that away."""
@@ -134,6 +138,16 @@ class PlacedPsum(_Placed, PsumStorage):
         """Its contents were overwritten: the next matmul into it begins a group."""
         super().lose(to)
         self._states.fill(0)
+
+
+def is_placed(storage: Storage) -> bool:
+    """Whether a tile was placed by hand."""
+    return isinstance(storage, _Placed)
+
+
+def lie_over(one: Storage, other: Storage) -> bool:
+    """Whether two tiles of a core were placed where some bytes are the same."""
+    return isinstance(one, _Placed) and isinstance(other, _Placed) and one.buffer is other.buffer and one.is_over(other)
 
 
 def place(core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str, address: Any) -> Storage:

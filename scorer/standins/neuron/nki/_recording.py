@@ -21,7 +21,12 @@ from ._tensor import NkiTensor
 from ._trace import Step, instructions, is_written
 
 MEETINGS = ("core_barrier", "sendrecv")
+MOST_BYTES = 1 << 30
 _CONTENTS = {"array", "core", "__weakref__"}  # slots of a storage that are not set back by copying
+
+
+class TooLargeError(Exception):
+    """All tiles that a launch ever had take more memory together than may be kept."""
 
 
 @dataclass(eq=False)
@@ -67,6 +72,7 @@ class Recording:
 
     caller: Sequence[Array]  # the memory of the launch's arguments
     cores: list[list[Node]] = field(default_factory=lambda: [[], []])
+    kept_bytes: int = 0
 
     def __post_init__(self) -> None:
         self._functions = instructions()
@@ -119,6 +125,8 @@ class Recording:
         if kept is None:
             own = object.__new__(type(storage))
             slots = {name: getattr(storage, name) for name in _slots(type(storage)) if hasattr(storage, name)}
+            if hasattr(storage, "__dict__"):  # placed by hand: others at the same place are kept apart by the order
+                slots |= {**vars(storage), "shares": weakref.WeakSet()}
             for name, value in slots.items():
                 setattr(own, name, value)
             own.core = Core(Launch("", 1), 0)  # gives back what the kernel's own storage holds
@@ -130,6 +138,9 @@ class Recording:
                 None if is_callers else storage.array.copy(),
             )
             self._all.append(kept)
+            self.kept_bytes += 0 if is_callers else 2 * storage.array.nbytes
+            if self.kept_bytes > MOST_BYTES:
+                raise TooLargeError(f"its tiles, one after the other, take more than {MOST_BYTES >> 20} MiB")
         return kept.storage
 
     # Running it again.
@@ -166,6 +177,9 @@ class Recording:
     def _meet(self, launch: Launch, mine: Node, theirs: Node) -> None:
         if mine.name == "sendrecv":
             exchange((mine.given["src"], mine.given["dst"]), (theirs.given["src"], theirs.given["dst"]))
+            for node in (mine, theirs):
+                received = node.given["dst"]
+                received._storage.note_write(received)
         else:
             launch.epoch += 1
 

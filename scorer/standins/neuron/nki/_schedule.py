@@ -7,7 +7,8 @@ independent operations" (nki.language.no_reorder), with synchronisation where on
 (nki.isa.NkiInstruction, How to Use the NKI Scheduling APIs). What it knows of dependencies is taken here to be:
 
 - two instructions of a core that touch the same element of the same tensor, through whatever views, one of them
-  writing; an operand whose address is known at run time only (register, tensor of offsets) touches all of its tensor;
+  writing; an operand whose address is known at run time only (register, tensor of offsets) touches all of its tensor,
+  and tiles that were placed by hand over each other count as one;
 - the use of one register, of an engine's accumulators, of an engine's random numbers;
 - `handle.depends_on(...)`, and `nl.no_reorder`, whose instructions keep their order among themselves;
 - where the two cores of LNC 2 meet (core_barrier, sendrecv), which none of either core's instructions passes.
@@ -32,7 +33,9 @@ from ._dtypes import Array
 from ._errors import NkiValidationError
 from ._frameworks import framework_of
 from ._kernel import Kernel
+from ._placement import is_placed, lie_over
 from ._recording import MEETINGS, Access, Node, Recording, handles
+from ._storage import Storage
 from ._trace import tracing
 
 RANDOM_ORDERS = 3
@@ -41,11 +44,26 @@ _OVERLAP_WORK = 10_000  # candidates that NumPy may try; where that is not enoug
 Item = Node | tuple[Node, Node]
 
 
-def check_order(kernel: Kernel, *args: Any, **kwargs: Any) -> int:
-    """Runs `kernel` on copies of its arguments, then in other legal orders; returns how many instructions moved at most.
+class OrderError(NkiValidationError):
+    """A kernel is right in program order only: `second` may not run before `first`, and nothing says so."""
 
-    Raises NkiValidationError at the instruction whose exchange with another one, which the message names too, changed a
-    result. 0 means that there is one order only.
+    def __init__(self, kernel: Kernel, first: Node, second: Node, how: str) -> None:
+        over = _shared(first, second)
+        super().__init__(
+            f"right in program order only: the compiler sees no dependency on {first}; in the other order the kernel "
+            f"{how}.{f' {over}.' if over else ''} Let both use the same tensor, or order them: "
+            "handle.depends_on(...), nl.no_reorder()"
+        )
+        self.first, self.second, self.how, self.over = first, second, how, over
+        self.kernel, self.file, self.line = kernel.__name__, second.file, second.line
+        self.instruction = f"nki.isa.{second.name}"
+
+
+def check_order(kernel: Kernel, *args: Any, **kwargs: Any) -> int:
+    """Runs `kernel` on copies of its arguments, then in other legal orders; returns how many instructions moved.
+
+    Raises OrderError where one changed a result, and TooLargeError where the launch cannot be kept in memory. 0 means
+    that there is one order only.
     """
     memory, copies = _copies([*args, *kwargs.values()])
     values = copies[: len(args)]
@@ -116,7 +134,7 @@ def _copies(values: Sequence[Any]) -> tuple[list[Array], list[Any]]:
 def _dependencies(nodes: Sequence[Node]) -> list[set[int]]:
     """For each instruction those before it that must run first, by their places."""
     before: list[set[int]] = [set() for _ in nodes]
-    accesses: dict[Any, list[tuple[int, Access]]] = {}
+    accesses: dict[Storage, list[tuple[int, Access]]] = {}
     last: dict[Any, int] = {}
     by_handle = handles(nodes)
     place = {id(node): number for number, node in enumerate(nodes)}
@@ -125,12 +143,13 @@ def _dependencies(nodes: Sequence[Node]) -> list[set[int]]:
         if fence >= 0:
             before[number].add(fence)
         for access in node.accesses:
-            earlier = accesses.setdefault(access.storage, [])
-            before[number].update(
-                place for place, other in earlier if (access.written or other.written) and _overlap(access, other)
-            )
+            own = access.storage
+            for storage in [other for other in accesses if lie_over(other, own)] if is_placed(own) else (own,):
+                for earlier, other in accesses.get(storage, ()):
+                    if (access.written or other.written) and _overlap(access, other):
+                        before[number].add(earlier)
         for access in node.accesses:
-            accesses[access.storage].append((number, access))
+            accesses.setdefault(access.storage, []).append((number, access))
         for state in (*node.states, "no_reorder") if node.in_order else node.states:
             if state in last:
                 before[number].add(last[state])
@@ -146,6 +165,8 @@ def _dependencies(nodes: Sequence[Node]) -> list[set[int]]:
 
 
 def _overlap(one: Access, other: Access) -> bool:
+    if one.storage is not other.storage:  # placed by hand over each other: which elements are which nobody says
+        return True
     if not np.may_share_memory(one.elements, other.elements):
         return False
     try:
@@ -197,7 +218,7 @@ def _in_turn(cores: Sequence[Sequence[Node]], orders: Sequence[Sequence[Node]]) 
 
 def _located(
     kernel: Kernel, program: Sequence[Item], order: Sequence[Item], differs: Callable[[Sequence[Item]], str | None]
-) -> NkiValidationError:
+) -> OrderError:
     """The error at the first two neighbours whose exchange, on the way from one order to the other, changes a result.
 
     On that way the other order's first items have come to the front, one by one, and the rest is in program order:
@@ -222,16 +243,7 @@ def _located(
     while right - wrong > 1:
         middle = (right + wrong) // 2
         right, wrong = (middle, wrong) if differs(at(middle)) is None else (right, middle)
-    how = differs(at(wrong))
-    first, second = _node(others[wrong]), _node(moving)
-    error = NkiValidationError(
-        f"right in program order only: the compiler sees no dependency on {first}; in the other order the kernel "
-        f"{how}. {_shared(first, second)}Let both use the same tensor, or order them: handle.depends_on(...), "
-        "nl.no_reorder()"
-    )
-    error.kernel, error.file, error.line = kernel.__name__, second.file, second.line
-    error.instruction = f"nki.isa.{second.name}"
-    return error
+    return OrderError(kernel, _node(others[wrong]), _node(moving), str(differs(at(wrong))))
 
 
 def _node(item: Item) -> Node:
@@ -239,10 +251,10 @@ def _node(item: Item) -> Node:
 
 
 def _shared(first: Node, second: Node) -> str:
-    """Which two tensors of theirs lie over the same memory."""
+    """Which two tensors of theirs lie over the same memory, if that is so."""
     for one in first.accesses:
         for other in second.accesses:
             if one.storage is not other.storage and np.may_share_memory(one.elements, other.elements):
                 names = f"{one.storage.name or one.storage.buffer!r} and {other.storage.name or other.storage.buffer!r}"
-                return f"{names} lie over the same memory. "
+                return f"{names} lie over the same memory"
     return ""
