@@ -107,7 +107,9 @@ def cost(step: Step, operands: Sequence[Operand]) -> tuple[str, Cycles]:
     if price.cost is Cost.MATMUL:
         moving = _named(operands, "moving")
         columns = moving.shape[-1] if _option(step, "perf_mode") == "double_row" else moving.per_partition
-        cycles = MATMUL_PASSES.get(moving.dtype, 1) * max(columns, LEAST_CYCLES)
+        transposes = bool(step.given.get("is_transpose"))
+        cycles = (TRANSPOSE_PASSES if transposes else MATMUL_PASSES).get(moving.dtype, 1) * max(columns, LEAST_CYCLES)
+        operations = 0 if transposes else operations
     elif price.cost is Cost.TRANSPOSE and engine == "tensor":
         data = _named(operands, "data")
         cycles = TRANSPOSE_PASSES.get(data.dtype, 1) * max(data.shape[0], LEAST_CYCLES)

@@ -131,7 +131,7 @@ def _transpose_mode(dst: Any, data: Array, identity: Array, accumulate: Any, per
         refuse(f"shape {found.shape}, stationary {data.shape} transposed is ({columns}, {k}), at most 128 each", "dst")
     _check_containers(found)
     write(found, data.reshape(k, columns).T)
-    return DONE
+    return Instruction()
 
 
 def _check_containers(dst: NkiTensor) -> None:
