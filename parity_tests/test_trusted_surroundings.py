@@ -156,6 +156,14 @@ def test_what_is_set_comes_from_the_profile_and_leaves_the_launch_and_the_room_a
     assert (world["WORLD_SIZE"], world["RANK"], world["LOCAL_RANK"], world["GROUP_WORLD_SIZE"]) == ("8", "7", "7", "8")
 
 
+def test_what_the_stand_in_of_the_sdk_obeys_is_left_alone() -> None:
+    profile = small_profile()
+    matters = {"NEURON_PLATFORM_TARGET_OVERRIDE": "numerics", "NEURON_FUSE_SOFTMAX": "numerics"}
+    policy = profile.environment.model_copy(update={"matters": matters})
+    hostile = hostile_environment(profile.model_copy(update={"environment": policy}), [], "stand-in")
+    assert {*matters} & hostile.keys() == {"NEURON_FUSE_SOFTMAX"}
+
+
 def test_other_dtypes_are_tried_and_what_cannot_be_is_said(workshop: Workshop) -> None:
     def record_of(text: str) -> Record:
         model = workshop.model(text)

@@ -59,6 +59,8 @@ REGISTERED = Test("import without an entry in sys.modules", PUR002)
 
 LOCALE = {"TZ": "Asia/Kathmandu", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "COLUMNS": "7"}
 OTHER_VALUE = "7"
+OBEYED = {"NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE"}
+"""What the stand-in for the SDK obeys as the SDK does."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def hostile_environment(profile: Profile, kept: Sequence[str], neuron: str) -> d
     """Variables that may not matter to a loaded model, set to what nobody expects.
 
     Left alone are those of rank and world size, which are tested by themselves, those that a launch sets for the
-    device, and with the real SDK all that its compiler and runtime obey: they are not the submission's to ignore.
+    device, and what the SDK's compiler and runtime obey (with the stand-in, what that obeys of it): they are not the
+    submission's to ignore.
     """
     rules = profile.environment
     names = [*rules.launcher_owned, *([] if neuron == "sdk" else rules.matters)]
@@ -103,6 +106,7 @@ def hostile_environment(profile: Profile, kept: Sequence[str], neuron: str) -> d
         *kept,
         *profile.launch.environment,
         *world_environment(profile, 1),
+        *OBEYED,
     }
     return {**dict.fromkeys(sorted(plain), OTHER_VALUE), **LOCALE}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as _numpy
 
-from . import collectives, compiler, isa, language, tensor, typing
+from . import collectives, compiler, isa, language, simulator, tensor, typing
 from ._errors import NkiValidationError
 from ._kernel import Kernel, jit, simulate
 
@@ -30,6 +30,7 @@ __all__ = [
     "jit",
     "language",
     "simulate",
+    "simulator",
     "tensor",
     "typing",
 ]

@@ -20,6 +20,7 @@ from ._errors import NkiValidationError, refuse
 if TYPE_CHECKING:
     from ._pair import Pair
     from ._storage import Storage
+    from .compiler import CompileConfig, SpecializationConfig
 
 PARTITIONS = 128
 SBUF_PARTITION_BYTES = 212_984
@@ -54,6 +55,8 @@ class Launch:
         self.epoch = 0  # barriers that both cores have passed
         self.shared: list[Storage] = []
         self.pair: Pair | None = None
+        self.compile_config: CompileConfig | None = None
+        self.specialization_config: SpecializationConfig | None = None
 
 
 class Core:

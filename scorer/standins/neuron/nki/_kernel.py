@@ -1,30 +1,22 @@
-"""Launching: `nki.jit`, `Kernel`, `nki.simulate`.
-
-A launch wraps the tensor arguments as HBM tensors over the caller's memory, runs the Python function once per core,
-and returns the memory of the `nl.shared_hbm` tensors that the function returns. The cores of LNC 2 take turns on the
-same shared HBM, see `_pair`.
-"""
+"""What is launched: `nki.jit`, `Kernel`, `nki.simulate`."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import isa
-from ._core import Core, Launch, enter, running
-from ._dtypes import SUPPORTED
+from ._core import Launch, running
+from ._environment import LNC, check_target, cores
 from ._errors import NkiValidationError, from_binding, locate, refuse
-from ._frameworks import Argument, framework_of
-from ._pair import Pair
-from ._storage import Buffer, argument
-from ._tensor import NkiTensor
+from ._launch import bind, run
+from ._versions import since
+from .compiler import AddressRotation, CompileConfig, SpecializationConfig
 
 _INSTRUCTIONS = frozenset(isa.__all__)
-_LNC = (1, 2)
 
 
 class Kernel:
@@ -33,41 +25,105 @@ class Kernel:
     Calling it runs it: NumPy arrays in, NumPy arrays out; torch tensors in, torch tensors out. Called while another
     kernel runs, it is a plain function call. `kernel[2]` runs on the two cores of a logical NeuronCore.
 
-    Attributes: `func` (the Python function), `lnc` (1 or 2).
+    Attributes: `func` (the Python function), `lnc` (1 or 2), `compile_config`, `specialization_config` (None where
+    `nki.jit` was given none), `schedule` (see `with_schedule`).
     """
 
-    def __init__(self, func: Callable[..., Any], lnc: int = 1) -> None:
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        lnc: int | None = None,
+        *,
+        compile_config: CompileConfig | None = None,
+        specialization_config: SpecializationConfig | None = None,
+        schedule: tuple[tuple[str, tuple[str, ...]], ...] = (),
+    ) -> None:
         functools.update_wrapper(self, func)
         self.func = func
-        self.lnc = lnc
+        self.compile_config = compile_config
+        self.specialization_config = specialization_config
+        self.schedule = schedule
+        self._lnc = lnc
 
     __name__: str
 
+    @property
+    def lnc(self) -> int:
+        """Number of cores: 1 unless another one was asked for."""
+        return self._lnc or 1
+
     def __getitem__(self, lnc: int) -> Kernel:
         """The kernel for `lnc` cores, a bare 1 or 2."""
-        if type(lnc) is not int or lnc not in _LNC:
-            raise NkiValidationError(f"{self.__name__}[{lnc!r}]: the number of cores is a bare 1 or 2")
-        return Kernel(self.func, lnc)
+        if type(lnc) is not int or lnc not in LNC:
+            raise NkiValidationError(f"{self.__name__}[{lnc!r}]: NKI only supports LNC 1 or 2, a bare 1 or 2")
+        return self._but(lnc=lnc)
+
+    def with_schedule(self, edges: Sequence[tuple[str, str | list[str]]]) -> Kernel:
+        """The kernel with dependencies between named instructions: (name, the names that it runs after), each.
+
+        Here all instructions run in program order, so the edges are only kept, in `schedule`.
+        """
+        schedule = []
+        for edge in edges:
+            if not isinstance(edge, tuple) or len(edge) != 2 or not isinstance(edge[0], str):
+                raise TypeError(f"{edge!r}; an edge is a pair of a name and a name or list of names")
+            after = [edge[1]] if isinstance(edge[1], str) else edge[1]
+            if not isinstance(after, list) or not all(isinstance(name, str) for name in after):
+                raise TypeError(f"{edge!r}; the second of an edge is a name or a list of names")
+            schedule.append((edge[0], tuple(after)))
+        return self._but(schedule=tuple(schedule))
+
+    def enable_address_rotation(self) -> Kernel:
+        """The kernel compiled with `AddressRotation.ENABLE`."""
+        return self._compiled(address_rotation=AddressRotation.ENABLE)
+
+    def disable_address_rotation(self) -> Kernel:
+        """The kernel compiled with `AddressRotation.DISABLE`."""
+        return self._compiled(address_rotation=AddressRotation.DISABLE)
+
+    def enable_core_barrier_checker(self) -> Kernel:
+        """The kernel compiled with the check for races between cores, which the stand-in always makes."""
+        return self._compiled(barrier_check=True)
+
+    def disable_core_barrier_checker(self) -> Kernel:
+        """The kernel compiled without that check."""
+        return self._compiled(barrier_check=False)
+
+    def _compiled(self, **options: Any) -> Kernel:
+        return self._but(compile_config=dataclasses.replace(self.compile_config or CompileConfig(), **options))
+
+    def _but(self, **changes: Any) -> Kernel:
+        kept = {
+            "lnc": self._lnc,
+            "compile_config": self.compile_config,
+            "specialization_config": self.specialization_config,
+            "schedule": self.schedule,
+        }
+        return Kernel(self.func, **{**kept, **changes})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launches the kernel. Every launch goes through here."""
-        if running() is not None:
+        core = running()
+        if core is not None:
+            self._check_nested(core.launch)
             return self.func(*args, **kwargs)
-        return self._launch(Launch(self.__name__, self.lnc), args, kwargs)
+        return self._launch(False, args, kwargs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the kernel on arguments that only have the right shapes, for the shapes of its results; no launch.
 
         `torch.compile` learns them so. Numbers used as addresses mean nothing then, and are not checked.
         """
-        return self._launch(Launch(self.__name__, self.lnc, shapes_only=True), args, kwargs)
+        return self._launch(True, args, kwargs)
 
-    def _launch(self, launch: Launch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._check_cores()
-        arguments: list[Argument] = []
+    def _launch(self, shapes_only: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        check_target()
+        launch = Launch(self.__name__, cores(self.__name__, self._lnc), shapes_only)
+        launch.compile_config = self.compile_config
+        launch.specialization_config = self.specialization_config
         try:
-            arguments = _arguments(args, kwargs)
-            return _run(launch, self.func, arguments, args, kwargs)
+            arguments = bind(args, kwargs)
+            return run(launch, self.func, arguments, args, kwargs)
         except NkiValidationError as error:
             locate(error, error.__traceback__, self.__name__, launch.failed)
             raise
@@ -78,131 +134,66 @@ class Kernel:
             locate(found, error.__traceback__, self.__name__, launch.failed)
             raise found from error
 
-    def _check_cores(self) -> None:
-        configured = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "")
-        if configured and configured != str(self.lnc):
-            raise NkiValidationError(
-                f"{self.__name__}[{self.lnc}]: NCC_EVRF066: the kernel is specialised for LNC {self.lnc}, "
-                f"NEURON_LOGICAL_NC_CONFIG={configured}; launch {self.__name__}[{configured}]"
-            )
+    def _check_nested(self, launch: Launch) -> None:
+        """A kernel called inside another one is compiled with that one's configuration."""
+        if self.compile_config is None or self.compile_config == (launch.compile_config or CompileConfig()):
+            return
+        message = (
+            f"kernel {self.__name__} has {self.compile_config}, the kernel {launch.kernel} around it "
+            f"{launch.compile_config or CompileConfig()}"
+        )
+        outer = launch.specialization_config
+        if outer is None or not outer.allow_nested_config_override:
+            refuse(f"{message}; make them agree, or set allow_nested_config_override in its SpecializationConfig")
+        warnings.warn(f"{message}, which holds", stacklevel=3)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kernel) and self.func is other.func and self.lnc == other.lnc
+        return isinstance(other, Kernel) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash((self.func, self.lnc))
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.func, self._lnc, self.compile_config, self.specialization_config, self.schedule
 
     def __repr__(self) -> str:
         return f"<nki kernel {self.__name__}[{self.lnc}]>"
 
 
-def jit(fn: Callable[..., Any] | None = None, **config: Any) -> Any:
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    compile_config: CompileConfig | None = None,
+    specialization_config: SpecializationConfig | None = None,
+    **config: Any,
+) -> Any:
     """Makes a `Kernel`; use as `@nki.jit` or `@nki.jit(...)`.
 
-    `mode` is ignored and `platform_target` refused, as NKI does since 0.3; compiler configurations concern the
-    compiler only.
+    `mode` is ignored and `platform_target` refused, as NKI does since 0.3; the configurations are NKI 0.7's and concern
+    the compiler only.
     """
     if "platform_target" in config:
         raise NkiValidationError("nki.jit(platform_target=...) was removed; set NEURON_PLATFORM_TARGET_OVERRIDE")
-    unknown = set(config) - {"mode", "compile_config", "specialization_config"}
+    unknown = set(config) - {"mode"}
     if unknown:
         raise NkiValidationError(f"nki.jit does not know {', '.join(sorted(unknown))}")
-    if fn is None:
-        return Kernel
-    return fn if isinstance(fn, Kernel) else Kernel(fn)
+    for name, value, kind in (
+        ("compile_config", compile_config, CompileConfig),
+        ("specialization_config", specialization_config, SpecializationConfig),
+    ):
+        if value is not None:
+            since("0.7", f"nki.jit({name}=)", "leave it out")
+            if not isinstance(value, kind):
+                raise NkiValidationError(f"nki.jit({name}={value!r}): expected a nki.compiler.{kind.__name__}")
+
+    def decorate(function: Callable[..., Any]) -> Kernel:
+        if isinstance(function, Kernel):
+            return function
+        return Kernel(function, compile_config=compile_config, specialization_config=specialization_config)
+
+    return decorate if fn is None else decorate(fn)
 
 
 def simulate(kernel: Any) -> Kernel:
     """A callable that runs `kernel` (a `Kernel`, `kernel[2]` or a plain function) on the CPU, as all launches do."""
     return kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-
-
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
-    found: list[Argument] = []
-    for label, value in [*enumerate(args), *kwargs.items()]:
-        framework = framework_of(value)
-        if framework is None:
-            continue
-        operand = f"argument {label}"
-        array = framework.to_numpy(value)
-        if array.dtype not in SUPPORTED.values():
-            refuse(f"type {array.dtype} is not a type of Trn2; pass one of {', '.join(SUPPORTED)}", operand)
-        if array.size == 0 or array.ndim == 0:
-            refuse(f"shape {array.shape}; HBM tensors have at least one dimension and no dimension of size 0", operand)
-        writable = array.flags.c_contiguous and array.flags.writeable
-        found.append(Argument(operand, value, framework, np.ascontiguousarray(array), writable))
-    return found
-
-
-def _run(
-    launch: Launch, func: Callable[..., Any], arguments: list[Argument], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Runs all cores and returns what the first one returned, as tensors of the caller's library."""
-    core = Core(launch, 0)
-    by_value: dict[int, NkiTensor] = {}
-    for item in arguments:
-        if id(item.value) not in by_value:
-            storage = argument(core, item.array, item.name, item.writable)
-            by_value[id(item.value)] = NkiTensor(storage, item.array, 0)
-    wrapped = [by_value.get(id(value), value) for value in args]
-    named = {key: by_value.get(id(value), value) for key, value in kwargs.items()}
-    cores = [core, *(Core(launch, index) for index in range(1, launch.cores))]
-
-    def on_core(index: int) -> Any:
-        enter(cores[index])
-        try:
-            with np.errstate(all="ignore"):
-                return func(*wrapped, **named)
-        finally:
-            enter(None)
-
-    if launch.cores == 1:
-        results = [on_core(0)]
-    else:
-        launch.pair = Pair(launch, on_core)
-        results = launch.pair.run()
-        _check_same(cores, results)
-    tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
-    found = results[0]
-    if isinstance(found, (tuple, list)):
-        return type(found)(_result(item, position, tensors, arguments) for position, item in enumerate(found))
-    return None if found is None else _result(found, 0, tensors, arguments)
-
-
-def _check_same(cores: list[Core], results: list[Any]) -> None:
-    allocated = [core.shared_allocated for core in cores]
-    if allocated[0] != allocated[1]:
-        refuse(
-            f"core 0 allocates {allocated[0]} nl.shared_hbm tensors, core 1 {allocated[1]}; both cores must have the "
-            "same control flow"
-        )
-    described = [_describe(result) for result in results]
-    if any(item != described[0] for item in described[1:]):
-        refuse(f"core 0 returns {described[0]}, core 1 {described[1]}; both cores must have the same control flow")
-
-
-def _describe(result: Any) -> Any:
-    if isinstance(result, (tuple, list)):
-        return [_describe(item) for item in result]
-    return (result.shape, str(result.dtype)) if isinstance(result, NkiTensor) else result
-
-
-def _result(found: Any, position: int, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
-    """One result as a tensor of the caller's library; a returned argument comes back as the caller's own object."""
-    operand = f"result {position}"
-    if not isinstance(found, NkiTensor):
-        refuse(f"{found!r}; a kernel returns nl.shared_hbm tensors", operand)
-    storage = found._storage
-    if storage.buffer is not Buffer.shared_hbm:
-        refuse(f"lies in {storage.buffer!r}; results must be allocated with buffer=nl.shared_hbm", operand)
-    if found._array.nbytes != storage.array.nbytes or not found.is_contiguous():
-        refuse(f"{found.shape} is a part of the tensor {storage.array.shape}; return whole tensors", operand)
-    unwritten = storage.unwritten()
-    if unwritten:
-        refuse(f"{unwritten} of {storage.array.size} elements of the result {found.shape} were never written", operand)
-    owner = owners.get(id(storage))
-    if owner is not None:
-        return owner.value
-    if not arguments:
-        return found._array
-    return arguments[0].framework.from_numpy(found._array, arguments[0].value)

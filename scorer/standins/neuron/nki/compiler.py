@@ -1,31 +1,46 @@
-"""nki.compiler: configurations of `nki.jit` (NKI 0.7). They concern the compiler alone; nothing here reads them."""
+"""nki.compiler: the configuration that `nki.jit` takes. It is for the compiler; nothing computed here depends on it.
+
+Only that a kernel inside another one is compiled with it is checked: their configurations must agree.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+__all__ = ["AddressRotation", "CompileConfig", "SpecializationConfig"]
 
 
-@dataclass(frozen=True)
-class AddressRotation:
-    """Rotation of SBUF and PSUM addresses over loop iterations."""
+class AddressRotation(Enum):
+    """Whether the backend may move a tensor's address: AUTO if the kernel has not fixed it."""
 
-    enabled: bool = True
+    AUTO = "auto"
+    ENABLE = "enable"
+    DISABLE = "disable"
 
 
 @dataclass(frozen=True)
 class CompileConfig:
-    """What the compiler does with a kernel."""
+    """Options of the compiler, for one kernel. Source: nki.compiler.CompileConfig.
 
-    address_rotation: AddressRotation | None = None
-    non_ssa_legalization: bool = True
-    dead_code_elim: bool = True
-    barrier_check: bool = True
+    `nki_alloc_fallback=False` lets the compiler report that SBUF or PSUM are full, as the stand-in always does, instead
+    of allocating in another way; `barrier_check` finds races between cores, which the stand-in always looks for.
+    """
+
+    address_rotation: AddressRotation = AddressRotation.AUTO
+    non_ssa_legalization: bool = False
+    dead_code_elim: bool = False
+    barrier_check: bool = False
     prefetch_auto: bool = False
     nki_alloc_fallback: bool = True
 
 
 @dataclass(frozen=True)
 class SpecializationConfig:
-    """How a kernel is specialised for its arguments."""
+    """Options of tracing, for one kernel. Source: nki.compiler.SpecializationConfig.
+
+    `allow_nested_config_override`: a kernel called inside this one may have another configuration; that is a warning
+    then, and this kernel's holds.
+    """
 
     allow_nested_config_override: bool = False

@@ -1,0 +1,110 @@
+"""A launch: tensor arguments become HBM tensors over the caller's memory, the Python function runs once per core, and
+the memory of the `nl.shared_hbm` tensors that it returns is the result. The cores of LNC 2 take turns, see `_pair`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._core import Core, Launch, enter
+from ._dtypes import SUPPORTED
+from ._errors import refuse
+from ._frameworks import Argument, framework_of
+from ._pair import Pair
+from ._storage import Buffer, argument
+from ._tensor import NkiTensor
+
+
+def bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
+    """The tensors among the arguments of a launch."""
+    found: list[Argument] = []
+    for label, value in [*enumerate(args), *kwargs.items()]:
+        framework = framework_of(value)
+        if framework is None:
+            continue
+        operand = f"argument {label}"
+        array = framework.to_numpy(value)
+        if array.dtype not in SUPPORTED.values():
+            refuse(f"type {array.dtype} is not a type of Trn2; pass one of {', '.join(SUPPORTED)}", operand)
+        if array.size == 0 or array.ndim == 0:
+            refuse(f"shape {array.shape}; HBM tensors have at least one dimension and no dimension of size 0", operand)
+        writable = array.flags.c_contiguous and array.flags.writeable
+        found.append(Argument(operand, value, framework, np.ascontiguousarray(array), writable))
+    return found
+
+
+def run(
+    launch: Launch, func: Callable[..., Any], arguments: list[Argument], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Runs all cores and returns what the first one returned, as tensors of the caller's library."""
+    core = Core(launch, 0)
+    by_value: dict[int, NkiTensor] = {}
+    for item in arguments:
+        if id(item.value) not in by_value:
+            storage = argument(core, item.array, item.name, item.writable)
+            by_value[id(item.value)] = NkiTensor(storage, item.array, 0)
+    wrapped = [by_value.get(id(value), value) for value in args]
+    named = {key: by_value.get(id(value), value) for key, value in kwargs.items()}
+    cores = [core, *(Core(launch, index) for index in range(1, launch.cores))]
+
+    def on_core(index: int) -> Any:
+        enter(cores[index])
+        try:
+            with np.errstate(all="ignore"):
+                return func(*wrapped, **named)
+        finally:
+            enter(None)
+
+    if launch.cores == 1:
+        results = [on_core(0)]
+    else:
+        launch.pair = Pair(launch, on_core)
+        results = launch.pair.run()
+        _check_same(cores, results)
+    tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
+    found = results[0]
+    if isinstance(found, (tuple, list)):
+        return type(found)(_result(item, position, tensors, arguments) for position, item in enumerate(found))
+    return None if found is None else _result(found, 0, tensors, arguments)
+
+
+def _check_same(cores: list[Core], results: list[Any]) -> None:
+    allocated = [core.shared_allocated for core in cores]
+    if allocated[0] != allocated[1]:
+        refuse(
+            f"core 0 allocates {allocated[0]} nl.shared_hbm tensors, core 1 {allocated[1]}; both cores must have the "
+            "same control flow"
+        )
+    described = [_describe(result) for result in results]
+    if any(item != described[0] for item in described[1:]):
+        refuse(f"core 0 returns {described[0]}, core 1 {described[1]}; both cores must have the same control flow")
+
+
+def _describe(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return [_describe(item) for item in result]
+    return (result.shape, str(result.dtype)) if isinstance(result, NkiTensor) else result
+
+
+def _result(found: Any, position: int, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
+    """One result as a tensor of the caller's library; a returned argument comes back as the caller's own object."""
+    operand = f"result {position}"
+    if not isinstance(found, NkiTensor):
+        refuse(f"{found!r}; a kernel returns nl.shared_hbm tensors", operand)
+    storage = found._storage
+    if storage.buffer is not Buffer.shared_hbm:
+        refuse(f"lies in {storage.buffer!r}; results must be allocated with buffer=nl.shared_hbm", operand)
+    if found._array.nbytes != storage.array.nbytes or not found.is_contiguous():
+        refuse(f"{found.shape} is a part of the tensor {storage.array.shape}; return whole tensors", operand)
+    unwritten = storage.unwritten()
+    if unwritten:
+        refuse(f"{unwritten} of {storage.array.size} elements of the result {found.shape} were never written", operand)
+    owner = owners.get(id(storage))
+    if owner is not None:
+        return owner.value
+    if not arguments:
+        return found._array
+    return arguments[0].framework.from_numpy(found._array, arguments[0].value)
