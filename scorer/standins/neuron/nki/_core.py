@@ -6,6 +6,7 @@ backward kernel on a thread of its own), so the running core is kept per thread.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import threading
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import NkiValidationError, refuse
+from ._errors import refuse
 
 if TYPE_CHECKING:
     from ._pair import Pair
@@ -35,6 +36,12 @@ def _rounding_seed() -> int | None:
     if os.environ.get("NEURON_RT_STOCHASTIC_ROUNDING_EN", "0") != "1":
         return None
     return int(os.environ.get("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "0"))
+
+
+def psum_banks() -> int:
+    """How many banks kernels have: one less where dma_transpose is done by the Tensor engine, which needs it."""
+    by_tensor_engine = os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "") not in ("", "0")
+    return PSUM_BANKS - 1 if by_tensor_engine else PSUM_BANKS
 
 
 class Launch:
@@ -67,7 +74,7 @@ class Core:
         self.index = index
         self.sbuf_used = 0
         self.sbuf_most = 0  # since somebody last looked, who then sets it back
-        self.bank_used = [0] * PSUM_BANKS
+        self.bank_used = [0] * psum_banks()
         self.psum_most = 0
         self.shared_allocated = 0
         self.scalar_registers = Accumulators("Scalar")
@@ -75,6 +82,8 @@ class Core:
 
     def reserve_sbuf(self, partition_bytes: int, name: str) -> None:
         """Counts a new tile of `partition_bytes` bytes per partition, for as long as the kernel can reach it."""
+        if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
+            gc.collect()  # tiles that only refer to each other are out of the kernel's reach
         if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
             refuse(
                 f"SBUF overflow: tile {name!r} needs {partition_bytes} bytes per partition, {self.sbuf_used} of "
@@ -91,23 +100,43 @@ class Core:
     def reserve_psum(self, partition_bytes: int, name: str) -> tuple[int, int]:
         """Places a tile: (first bank, banks). Up to 2 KiB share a bank with others; more takes whole banks."""
         banks = -(-partition_bytes // PSUM_BANK_BYTES)
-        if banks > PSUM_BANKS:
+        count = len(self.bank_used)
+        if banks > count:
             refuse(
-                f"PSUM overflow: tile {name!r} needs {partition_bytes} bytes per partition; PSUM has {PSUM_BANKS} "
-                f"banks x {PSUM_BANK_BYTES} = {PSUM_BANKS * PSUM_BANK_BYTES}"
+                f"PSUM overflow: tile {name!r} needs {partition_bytes} bytes per partition; PSUM has {count} "
+                f"banks x {PSUM_BANK_BYTES} = {count * PSUM_BANK_BYTES}"
             )
         share = partition_bytes if banks == 1 else PSUM_BANK_BYTES
-        for first in range(PSUM_BANKS - banks + 1):
+        first = self._free_banks(banks, share)
+        if first is None:
+            gc.collect()
+            first = self._free_banks(banks, share)
+        if first is None:
+            refuse(
+                f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; "
+                f"bytes in use per bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop "
+                "references to the PSUM tiles"
+            )
+        self.occupy_psum([share if first <= bank < first + banks else 0 for bank in range(count)])
+        return first, banks
+
+    def _free_banks(self, banks: int, share: int) -> int | None:
+        """The first of `banks` banks in a row that have `share` bytes each to spare."""
+        for first in range(len(self.bank_used) - banks + 1):
             if all(used + share <= PSUM_BANK_BYTES for used in self.bank_used[first : first + banks]):
-                for bank in range(first, first + banks):
-                    self.bank_used[bank] += share
-                self.psum_most = max(self.psum_most, sum(self.bank_used))
-                return first, banks
-        raise NkiValidationError(
-            f"PSUM overflow: no {banks} free bank(s) for tile {name!r} of {partition_bytes} bytes per partition; "
-            f"bytes in use per bank: {self.bank_used} of {PSUM_BANK_BYTES}; copy results to SBUF and drop references "
-            "to the PSUM tiles"
-        )
+                return first
+        return None
+
+    def occupy_psum(self, changes: list[int]) -> None:
+        """Adds `changes` to the bytes in use, bank by bank; refuses more than a bank has."""
+        used = [before + change for before, change in zip(self.bank_used, changes, strict=True)]
+        if max(used) > PSUM_BANK_BYTES:
+            refuse(
+                f"PSUM overflow: bytes in use per bank would be {used} of {PSUM_BANK_BYTES}, the tiles that the kernel "
+                "does not place itself included"
+            )
+        self.bank_used = used
+        self.psum_most = max(self.psum_most, sum(used))
 
     def release_psum(self, partition_bytes: int, first: int, banks: int) -> None:
         """Undoes `reserve_psum`."""

@@ -13,13 +13,11 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, SBUF_PARTITION_BYTES, Core
+from ._core import PARTITIONS, PSUM_BANK_BYTES, SBUF_PARTITION_BYTES, Core
 from ._dtypes import Dtype
 from ._errors import refuse
 from ._storage import Buffer, PsumStorage, Rows, SbufStorage, Storage
 from ._tensor import QUADRANT, NkiTensor
-
-PSUM_PARTITION_BYTES = PSUM_BANKS * PSUM_BANK_BYTES
 
 
 class _Placed(Storage):
@@ -107,7 +105,7 @@ class PlacedPsum(_Placed, PsumStorage):
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str, address: tuple[int, int]) -> None:
         Storage.__init__(self, core, shape, dtype, Buffer.psum, name)
-        _check(self, address, PSUM_PARTITION_BYTES)
+        _check(self, address, len(core.bank_used) * PSUM_BANK_BYTES)
         if address[1] % PSUM_BANK_BYTES and (address[1] + self.partition_bytes - 1) // PSUM_BANK_BYTES != (
             address[1] // PSUM_BANK_BYTES
         ):
@@ -117,10 +115,16 @@ class PlacedPsum(_Placed, PsumStorage):
         self.bank = address[1] // PSUM_BANK_BYTES
         self.banks = -(-self.partition_bytes // PSUM_BANK_BYTES)
         self._states = np.zeros(self.array.size, np.uint8)
+        before = _in_banks(core)
         self._put(address)
+        core.occupy_psum([more - less for more, less in zip(_in_banks(core), before, strict=True)])
+        self.occupies = True
 
     def __del__(self) -> None:
-        """Nothing was reserved."""
+        if hasattr(self, "occupies"):
+            before = _in_banks(self.core)
+            _placed.get(self.core, {}).get(Buffer.psum, set()).discard(self)
+            self.core.occupy_psum([more - less for more, less in zip(_in_banks(self.core), before, strict=True)])
 
     def declare_full(self) -> None:
         """Every element has been written; reads and writes are still noted."""
@@ -186,8 +190,18 @@ def _check(tile: Storage, address: tuple[int, int], limit: int) -> None:
 
 def _union(core: Core) -> int:
     """Bytes per partition that live placed SBUF tiles cover together."""
-    covered = end = 0
-    for tile in sorted(_placed.get(core, {}).get(Buffer.sbuf, ()), key=lambda tile: tile.start):
-        covered += max(0, tile.end - max(tile.start, end))
-        end = max(end, tile.end)
+    return _covered(core, Buffer.sbuf, 0, SBUF_PARTITION_BYTES)
+
+
+def _in_banks(core: Core) -> list[int]:
+    """The same for each PSUM bank."""
+    firsts = (bank * PSUM_BANK_BYTES for bank in range(len(core.bank_used)))
+    return [_covered(core, Buffer.psum, first, first + PSUM_BANK_BYTES) for first in firsts]
+
+
+def _covered(core: Core, buffer: Buffer, first: int, last: int) -> int:
+    covered, end = 0, first
+    for tile in sorted(_placed.get(core, {}).get(buffer, ()), key=lambda tile: tile.start):
+        covered += max(0, min(tile.end, last) - max(tile.start, end))
+        end = max(end, min(tile.end, last))
     return covered
