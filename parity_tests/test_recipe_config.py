@@ -67,6 +67,8 @@ def test_a_config_cannot_be_changed() -> None:
         (("heads: 2", "heads: 3"), r"knob 'heads' must cut width = 64 into even parts, found 3"),
         (("device: neuron", "device: cpu"), r"must be 'torch' where 'device' is not 'neuron'; set: .*'device' at"),
         (("warmup_fraction: 0.05", "warmup_fraction: 0.9"), r"must add up to 1 at most"),
+        (("depth: 2", "depth: 2\nconv_taps: 5"), r"knob 'conv_taps' must be 0 or 2 to 4, found 5"),
+        (("depth: 2", "depth: 2\nattention_window: -1"), r"must be 0 or more; set: 'attention_window' at"),
     ],
 )
 def test_a_bad_file_is_named_with_line_and_remedy(tmp_path: Path, change: tuple[str, str], message: str) -> None:

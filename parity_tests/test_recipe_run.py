@@ -57,8 +57,15 @@ def formulas(config: Config) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     "knobs",
-    [{"depth": 1}, {"depth": 2, "micro_batches": 2}, {"muon": "nki", "adamw": "nki", "ema": "nki", "ema_decay": 0.5}],
-    ids=["depth 1", "two micro-batches", "optimizers"],
+    [
+        {"depth": 1},
+        {"depth": 2, "micro_batches": 2},
+        {"muon": "nki", "adamw": "nki", "ema": "nki", "ema_decay": 0.5},
+        {"attention": "nki", "conv": "nki", "conv_taps": 2, "mlp": "fused", "loss": "fused", "micro_batches": 2},
+        {"attention": "nki", "mlp": "fused", "activation": "swiglu", "logit_softcap": 0.0, "lnc": 1, "depth": 2},
+        {"mlp": "nki", "activation": "swiglu", "loss": "fused", "logit_softcap": 0.0},
+    ],
+    ids=["depth 1", "two micro-batches", "optimizers", "fused", "fused swiglu", "swiglu"],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(
     kit: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any]

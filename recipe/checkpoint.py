@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from recipe.config import Config
-from recipe.model import GPT, activation_dtype
+from recipe.model import GPT, activation_dtype, make_model
 from recipe.ranks import register_device
 
 CHECKPOINT = Path("out") / "final.pt"
@@ -31,6 +31,7 @@ def model_config(config: Config) -> dict[str, int | float]:
         "rotary_base": config.rotary_base,
         "norm_eps": config.norm_eps,
         "logit_softcap": config.logit_softcap,
+        "attention_window": config.attention_window,
     }
 
 
@@ -63,7 +64,7 @@ def load_model(checkpoint_path: str, device: str | torch.device, config: Config)
                 f"{checkpoint_path}: model_config has {name} = {found!r}, this program was made for {value!r}: "
                 "load it with the program that wrote it"
             )
-    model = GPT(config, activation_dtype(config, device))
+    model = make_model(config, activation_dtype(config, device))
     try:
         model.load_state_dict({strip(name): tensor for name, tensor in checkpoint["model_state"].items()}, strict=True)
     except RuntimeError as error:

@@ -41,14 +41,14 @@ class Config:
     mlp_ratio: int  # hidden width of the MLP / width
     rotary_base: float
     norm_eps: float
-    logit_softcap: float
+    logit_softcap: float  # 0.0: none
 
     # Which implementation each operation has; NKI kernels need the Neuron device
     norm: Literal["nki", "torch"]
     rotary: Literal["nki", "torch"]
-    mlp: Literal["nki", "torch"]
-    loss: Literal["nki", "torch"]
-    fused_attention: bool  # F.scaled_dot_product_attention, or the products written out
+    mlp: Literal["fused", "nki", "torch"]  # the whole MLP as one kernel, or its activation
+    loss: Literal["fused", "nki", "torch"]  # fused: with the head's product, without whole logits
+    fused_attention: bool  # on torch: F.scaled_dot_product_attention, or the products written out
 
     # Batch, per update: world_size * micro_batches * batch_size * seq_len tokens
     seq_len: int
@@ -79,6 +79,13 @@ class Config:
     eval_seq_len: int = 128
     eval_batch_size: int = 16
     eval_tokens: int = 32768
+
+    # Model: variants, and which implementation those operations have
+    activation: Literal["relu_squared", "swiglu"] = "relu_squared"
+    attention: Literal["nki", "torch"] = "torch"
+    attention_window: int = 0  # positions that a query sees, itself included; 0: all before it
+    conv: Literal["nki", "torch"] = "torch"
+    conv_taps: int = 0  # of a causal convolution in front of each attention; 0: none
 
     # Optimizer: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
@@ -129,13 +136,25 @@ class Config:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must be 0 or more")
         if self.warmup_fraction + self.cooldown_fraction > 1.0:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
-        if self.device != "neuron" and "nki" in (self.norm, self.rotary, self.mlp, self.loss):
-            raise ValueError("knobs 'norm', 'rotary', 'mlp' and 'loss' must be 'torch' where 'device' is not 'neuron'")
+        if self.attention_window < 0 or self.logit_softcap < 0.0:
+            raise ValueError("knobs 'attention_window' and 'logit_softcap' must be 0 or more")
+        if self.attention_window > 0 and self.attention == "torch" and self.fused_attention:
+            raise ValueError(
+                "knob 'fused_attention' must be false where 'attention_window' is set: torch's operator has no window"
+            )
+        if self.conv_taps != 0 and not 2 <= self.conv_taps <= 4:
+            raise ValueError(f"knob 'conv_taps' must be 0 or 2 to 4, found {self.conv_taps}")
+        operations = (self.norm, self.rotary, self.mlp, self.loss, self.attention, self.conv)
+        if self.device != "neuron" and operations != ("torch",) * len(operations):
+            raise ValueError(
+                "knobs 'norm', 'rotary', 'mlp', 'loss', 'attention' and 'conv' must be 'torch' where 'device' is not "
+                "'neuron'"
+            )
         if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
             raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
         for name, chosen, owned in (
-            ("muon", self.muon, 6 * self.depth),  # matrices
-            ("adamw", self.adamw, 2 * self.depth + 3),  # embedding, head and gains
+            ("muon", self.muon, self.depth * (7 if self.activation == "swiglu" else 6)),  # matrices
+            ("adamw", self.adamw, self.depth * (3 if self.conv_taps > 0 else 2) + 3),  # tables, gains, taps
         ):
             if chosen == "nki" and self.world_size > owned:
                 raise ValueError(

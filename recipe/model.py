@@ -1,4 +1,5 @@
-"""The model: a GPT with RMSNorm, rotary positions, QK norm, a ReLU squared MLP, softcapped logits and an untied head.
+"""The model: a GPT with RMSNorm, rotary positions, QK norm, a ReLU squared or SwiGLU MLP, softcapped logits and an
+untied head; the configuration may give attention a window, and a short convolution in front of it.
 
 Parameters are fp32. Activations have the dtype given to `GPT`; each product casts its weight to that of its input.
 The forward pass is a pure function of its arguments: it is causal, keeps no state, and takes any sequence length.
@@ -11,10 +12,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recipe.config import Config
+from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalConvolution
+from recipe.kernels.flash_attention import NkiAttention, TorchAttention
+from recipe.kernels.fused_mlp import NkiFusedGatedMLP, NkiFusedMLP
+from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
 from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
 from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, TorchRotaryQKNorm, rotary_tables
 from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, TorchSoftcapCrossEntropy, softcap
+from recipe.kernels.swiglu import NkiSwiGLU, TorchSwiGLU
 
 
 def activation_dtype(config: Config, device: torch.device) -> torch.dtype:
@@ -44,15 +50,20 @@ class GPT(nn.Module):
 
     def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
         """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
-        cos, sin = rotary_tables(tokens.size(1), self.head_dim, self.rotary_base, tokens.device)
-        x = self.embed(tokens).to(self.dtype)
-        for block in self.blocks:
-            x = block(x, cos, sin)
+        x = self.stream(tokens)
         logits: Tensor = self.head(self.norm(x))
         if targets is None:
             return softcap(logits, self.softcap)
         loss: Tensor = self.loss(logits, targets)
         return loss
+
+    def stream(self, tokens: Tensor) -> Tensor:
+        """Tokens [B, T] -> the residual stream behind the last block [B, T, width]."""
+        cos, sin = rotary_tables(tokens.size(1), self.head_dim, self.rotary_base, tokens.device)
+        x: Tensor = self.embed(tokens).to(self.dtype)
+        for block in self.blocks:
+            x = block(x, cos, sin)
+        return x
 
     def initialize(self) -> None:
         """Set all parameters from torch's global generator: what writes into the residual stream starts at zero."""
@@ -61,22 +72,35 @@ class GPT(nn.Module):
         for block in self.blocks:
             assert isinstance(block, Block)
             bound = (3.0 / block.mlp.up.in_features) ** 0.5  # uniform with variance 1 / width
-            for linear in (block.attention.query, block.attention.key, block.attention.value, block.mlp.up):
+            for linear in (block.attention.query, block.attention.key, block.attention.value, *block.mlp.readers()):
                 nn.init.uniform_(linear.weight, -bound, bound)
             nn.init.zeros_(block.attention.out.weight)
             nn.init.zeros_(block.mlp.down.weight)
 
     def matrices(self) -> list[nn.Parameter]:
         """The blocks' weight matrices."""
-        return [p for p in self.blocks.parameters() if p.ndim == 2]
+        linears = [module for module in self.blocks.modules() if isinstance(module, Linear)]
+        return [parameter for linear in linears for parameter in linear.parameters()]
 
     def tables(self) -> list[nn.Parameter]:
         """The embedding and the head, both [V, width]."""
         return [*self.embed.parameters(), *self.head.parameters()]
 
     def gains(self) -> list[nn.Parameter]:
-        """The gains of all norms."""
-        return [p for p in self.parameters() if p.ndim == 1]
+        """What scales single channels: the gains of all norms, and the taps of convolutions."""
+        others = {id(parameter) for parameter in (*self.matrices(), *self.tables())}
+        return [parameter for parameter in self.parameters() if id(parameter) not in others]
+
+
+class FusedHeadGPT(GPT):
+    """The model whose loss takes the head's product itself: in training the logits are never whole."""
+
+    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
+        if targets is not None:
+            loss: Tensor = self.loss(self.norm(self.stream(tokens)), self.head.weight, targets)
+            return loss
+        return super().forward(tokens)
 
 
 class Block(nn.Module):
@@ -84,10 +108,10 @@ class Block(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.attention_norm = make_norm(config)
+        self.attention_norm = make_attention_norm(config)
         self.attention = Attention(config)
         self.mlp_norm = make_norm(config)
-        self.mlp = MLP(config)
+        self.mlp = make_mlp(config)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
@@ -128,17 +152,6 @@ class FusedAttention(nn.Module):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-class ExplicitAttention(nn.Module):
-    """Causal attention written out, with the softmax in fp32."""
-
-    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """q, k, v [B, H, T, D] -> [B, H, T, D]."""
-        scores = (q @ k.transpose(-2, -1)).float() * q.size(-1) ** -0.5
-        future = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool, device=q.device).triu(1)
-        weights: Tensor = scores.masked_fill(future, float("-inf")).softmax(-1)
-        return weights.to(v.dtype) @ v
-
-
 class MLP(nn.Module):
     """Two products with ReLU squared between them."""
 
@@ -153,6 +166,69 @@ class MLP(nn.Module):
         y: Tensor = self.down(self.activation(self.up(x)))
         return y
 
+    def readers(self) -> list[Linear]:
+        """The products that read the residual stream."""
+        return [self.up]
+
+
+class GatedMLP(nn.Module):
+    """Two products with SwiGLU between them, whose gate is a third one."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.gate = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.activation = make_gated_activation(config)
+        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, width] -> [B, T, width]."""
+        y: Tensor = self.down(self.activation(self.gate(x), self.up(x)))
+        return y
+
+    def readers(self) -> list[Linear]:
+        """The products that read the residual stream."""
+        return [self.gate, self.up]
+
+
+class FusedMLP(nn.Module):
+    """Two products with ReLU squared between them, in one kernel."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.whole = NkiFusedMLP(lnc=config.lnc)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, width] -> [B, T, width]."""
+        y: Tensor = self.whole(x, self.up.weight, self.down.weight)
+        return y
+
+    def readers(self) -> list[Linear]:
+        """The products that read the residual stream."""
+        return [self.up]
+
+
+class FusedGatedMLP(nn.Module):
+    """Two products with SwiGLU between them, and the gate's, in one kernel."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.gate = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.whole = NkiFusedGatedMLP(lnc=config.lnc)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, T, width] -> [B, T, width]."""
+        y: Tensor = self.whole(x, self.gate.weight, self.up.weight, self.down.weight)
+        return y
+
+    def readers(self) -> list[Linear]:
+        """The products that read the residual stream."""
+        return [self.gate, self.up]
+
 
 class Linear(nn.Linear):
     """A product without bias, in the dtype of its input."""
@@ -165,11 +241,32 @@ class Linear(nn.Linear):
         return F.linear(x, self.weight.to(x.dtype))
 
 
+def make_model(config: Config, dtype: torch.dtype) -> GPT:
+    """The model that the configuration names; `dtype`: of the activations."""
+    if config.loss == "fused":
+        return FusedHeadGPT(config, dtype)
+    return GPT(config, dtype)
+
+
 def make_norm(config: Config) -> NkiRMSNorm | TorchRMSNorm:
     """The RMSNorm that the configuration names."""
     if config.norm == "nki":
         return NkiRMSNorm(width=config.width, eps=config.norm_eps, lnc=config.lnc)
     return TorchRMSNorm(width=config.width, eps=config.norm_eps)
+
+
+def make_attention_norm(config: Config) -> nn.Module:
+    """What the attention reads the residual stream through: a norm, and behind it a convolution if there is one."""
+    if config.conv_taps == 0:
+        return make_norm(config)
+    return nn.Sequential(make_norm(config), make_convolution(config))
+
+
+def make_convolution(config: Config) -> NkiCausalConvolution | TorchCausalConvolution:
+    """The convolution that the configuration names."""
+    if config.conv == "nki":
+        return NkiCausalConvolution(channels=config.width, taps=config.conv_taps, lnc=config.lnc)
+    return TorchCausalConvolution(channels=config.width, taps=config.conv_taps)
 
 
 def make_rotary_norm(config: Config) -> NkiRotaryQKNorm | TorchRotaryQKNorm:
@@ -179,11 +276,24 @@ def make_rotary_norm(config: Config) -> NkiRotaryQKNorm | TorchRotaryQKNorm:
     return TorchRotaryQKNorm(eps=config.norm_eps)
 
 
-def make_attention_core(config: Config) -> FusedAttention | ExplicitAttention:
+def make_attention_core(config: Config) -> NkiAttention | FusedAttention | TorchAttention:
     """The attention that the configuration names."""
+    if config.attention == "nki":
+        return NkiAttention(window=config.attention_window, lnc=config.lnc)
     if config.fused_attention:
         return FusedAttention()
-    return ExplicitAttention()
+    return TorchAttention(window=config.attention_window)
+
+
+def make_mlp(config: Config) -> MLP | GatedMLP | FusedMLP | FusedGatedMLP:
+    """The MLP that the configuration names."""
+    if config.activation == "swiglu":
+        if config.mlp == "fused":
+            return FusedGatedMLP(config)
+        return GatedMLP(config)
+    if config.mlp == "fused":
+        return FusedMLP(config)
+    return MLP(config)
 
 
 def make_activation(config: Config) -> NkiReLUSquared | TorchReLUSquared:
@@ -193,8 +303,17 @@ def make_activation(config: Config) -> NkiReLUSquared | TorchReLUSquared:
     return TorchReLUSquared()
 
 
-def make_loss(config: Config) -> NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
+def make_gated_activation(config: Config) -> NkiSwiGLU | TorchSwiGLU:
+    """The SwiGLU that the configuration names."""
+    if config.mlp == "nki":
+        return NkiSwiGLU(lnc=config.lnc)
+    return TorchSwiGLU()
+
+
+def make_loss(config: Config) -> NkiHeadCrossEntropy | NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
     """The loss that the configuration names."""
+    if config.loss == "fused":
+        return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
     if config.loss == "nki":
         return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
     return TorchSoftcapCrossEntropy(cap=config.logit_softcap)

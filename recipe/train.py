@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import training_batches
-from recipe.model import GPT, activation_dtype
+from recipe.model import GPT, activation_dtype, make_model
 from recipe.optim import make_average, make_optimizers, set_learning_rate
 from recipe.ranks import agree, average_gradients, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
@@ -52,7 +52,7 @@ def train(config: Config) -> GPT:
     )
     ranks = join(config)
     torch.manual_seed(config.seed)
-    model = GPT(config, activation_dtype(config, ranks.device))
+    model = make_model(config, activation_dtype(config, ranks.device))
     model.initialize()  # on the CPU, from the same seed: the same weights on every rank and every device
     model.to(ranks.device)
     parameters = list(model.parameters())
