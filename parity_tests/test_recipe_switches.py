@@ -1,41 +1,74 @@
-"""A switch that is off leaves nothing in the artifact: of each kernel file only what the configuration names."""
+"""A switch that is off leaves nothing in the artifact: of each operation stands there what the configuration names."""
 
 from __future__ import annotations
 
-import re
+import ast
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from builder.produce import Request, build
 
 ROOT = Path(__file__).parents[1]
-SETTINGS = ROOT / "recipe/build.yaml"
-KERNELS = set(yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))["kernels"])
-MODEL = (ROOT / "recipe/model.py").read_text(encoding="utf-8")
-# What each choice puts into the file, beside the kernels: classes of the model and of the kernel's own file.
+FILES = sorted((ROOT / "recipe/kernels").glob("*.py"))
 OFF: dict[str, Any] = {"norm": "torch", "rotary": "torch", "mlp": "torch", "loss": "torch"}
-ALL: dict[str, Any] = {
-    "attention": "nki",
-    "conv": "nki",
-    "conv_taps": 3,
-    "mlp": "fused",
-    "activation": "swiglu",
-    "loss": "fused",
-}
-CHOICES: list[tuple[dict[str, Any], set[str], set[str]]] = [
-    (OFF, {"TorchRMSNorm", "TorchReLUSquared", "FusedAttention", "MLP", "GPT"}, set()),
-    (
-        ALL,
-        {"NkiAttention", "NkiCausalConvolution", "NkiFusedGatedMLP", "FusedGatedMLP", "NkiHeadCrossEntropy"},
-        {"flash_attention", "causal_convolution", "fused_gated_mlp", "head_cross_entropy", "rms_norm", "rotary_qk_norm"},
+CHOICES: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "no kernels": (
+        OFF | {"logit_softcap": "10.0"},
+        {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchSoftcapCrossEntropy"},
     ),
-    (
-        OFF | {"mlp": "nki", "activation": "swiglu", "conv_taps": 2, "fused_attention": "false"},
-        {"NkiSwiGLU", "GatedMLP", "TorchCausalConvolution", "TorchAttention", "TorchSoftcapCrossEntropy"},
-        {"swiglu"},
+    "other torch operations": (
+        OFF | {"activation": "swiglu", "conv_taps": 2, "fused_attention": "false"},
+        {
+            "TorchRMSNorm", "TorchRotaryQKNorm", "TorchAttention", "TorchCausalConvolution", "TorchSwiGLU",
+            "TorchSoftcapCrossEntropy",
+        },
     ),
-    (OFF | {"mlp": "fused"}, {"NkiFusedMLP", "FusedMLP", "FusedAttention"}, {"fused_mlp"}),
-]
+    "swiglu": (
+        {"mlp": "nki", "activation": "swiglu", "conv": "nki", "conv_taps": 3},
+        {"NkiRMSNorm", "NkiRotaryQKNorm", "NkiCausalConvolution", "NkiSwiGLU", "NkiSoftcapCrossEntropy"},
+    ),
+    "fused": (
+        {"mlp": "fused", "loss": "fused", "attention": "nki"},
+        {"NkiRMSNorm", "NkiRotaryQKNorm", "NkiAttention", "NkiFusedMLP", "NkiHeadCrossEntropy"},
+    ),
+    "fused swiglu": (
+        {"mlp": "fused", "activation": "swiglu"},
+        {"NkiRMSNorm", "NkiRotaryQKNorm", "NkiFusedGatedMLP", "NkiSoftcapCrossEntropy"},
+    ),
+}  # fmt: skip
+
+
+def operations(path: Path) -> set[str]:
+    """The modules that a kernel file offers: one class for each implementation."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith(("Nki", "Torch"))
+    }
+
+
+def kernels(text: str) -> set[str]:
+    """The NKI kernels that a file defines."""
+    decorated = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.decorator_list)
+    return {node.name for node in decorated if "nki.jit" in [ast.unparse(each) for each in node.decorator_list]}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: str) -> None:
+    sets, expected = CHOICES[name]
+    pairs = tuple(f"{knob}={value}" for knob, value in sets.items())
+    config = ROOT / "recipe/configs/small.yaml"
+    artifact = build(Request(settings=ROOT / "recipe/build.yaml", config=config, sets=pairs, contest="embedded"))
+    text = artifact.files["train.py"].decode()
+    model = {used for path in FILES for used in operations(path)} & {
+        alias.name
+        for node in ast.parse((ROOT / "recipe/model.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {operation for operation in model if f"class {operation}(" in text} == expected
+    assert {operation for operation in model if f"{operation}(" in text} == expected
+    stated = {kernel for kernel, found in artifact.kernels.items() if found.launches}
+    assert kernels(text) == stated == set(artifact.kernels)
+    assert bool(stated) == any(operation.startswith("Nki") for operation in expected)
