@@ -57,10 +57,20 @@ CHECKS = {
     "dst size": Check(lambda: count(dst=empty(4, 6, dtype=nl.int32)), "needs 4 x 7", count),
     "PSUM": Check(lambda: count(src=tile(4, 6, buffer=nl.psum)), "GpSimd engine cannot reach", count),
     "padding": Check(lambda: count(padding_val=0.5), "expected an int32", lambda: count(padding_val=0)),
+    "partition without data": Check(lambda: one_partition(32), "uninitialised read", lambda: one_partition(0)),
+    "no data at all": Check(lambda: count(src=empty(4, 6)), "none of partitions 0, 16, 32", count),
     "partition that is not written": Check(
         lambda: nisa.tensor_copy(dst=empty(2, 7), src=written()[0:2]), "uninitialised read", lambda: read_row(32)
     ),
 }
+
+
+def one_partition(row: int) -> None:
+    """Only partition 0 holds data; what the instruction makes of the others is garbage."""
+    made, source = empty(33, 7, dtype=nl.int32), empty(33, 6)
+    nisa.memset(dst=source[0:1], value=1.0)
+    count(dst=made, src=source)
+    nisa.tensor_copy(dst=empty(1, 7), src=made[row : row + 1])
 
 
 def written() -> Any:

@@ -56,6 +56,7 @@ class Launch:
         self.cores = cores
         self.number = next(_numbers)  # of the launches of this process
         self.rounding_seed = _rounding_seed()  # None: to nearest even
+        self.wide = os.environ.get("NKI_PRECISE_FP", "1") == "0"  # bf16 and fp8 are stored as fp32
         self.shapes_only = shapes_only
         self.running = 0
         self.failed: int | None = None  # the core of two that an error came from

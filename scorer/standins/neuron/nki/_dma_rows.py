@@ -24,7 +24,7 @@ def gather(dst: NkiTensor, src: VectorIndirect, skip: bool) -> None:
         _check_batch(dst, src)
     rows, inside = src.rows("src", skip)
     values = _read_rows(src, rows if inside is None else rows[inside], "src")
-    _put(dst, src.shape, inside, _converted(values, dst.dtype))
+    _put(dst, src.shape, inside, _converted(values, dst._array.dtype))
 
 
 def scatter(dst: VectorIndirect, source: Array, skip: bool) -> None:
@@ -32,7 +32,7 @@ def scatter(dst: VectorIndirect, source: Array, skip: bool) -> None:
     _check_rows_writable(dst)
     rows, inside = _different(dst, "dst", skip)
     source = source.reshape(dst.shape)
-    _write_rows(dst, rows, _converted(source if inside is None else source[inside], dst.dtype))
+    _write_rows(dst, rows, _converted(source if inside is None else source[inside], dst._template._array.dtype))
 
 
 def gathered(src: VectorIndirect, operand: str, skip: bool) -> tuple[Array, NDArray[np.bool_] | None]:
@@ -41,7 +41,7 @@ def gathered(src: VectorIndirect, operand: str, skip: bool) -> tuple[Array, NDAr
     values = _read_rows(src, rows if inside is None else rows[inside], operand)
     if inside is None:
         return values, None
-    whole = np.zeros(src.shape, src.dtype)
+    whole = np.zeros(src.shape, values.dtype)
     whole[inside] = values
     return whole, inside.reshape(-1, *[1] * (src.ndim - 1))
 
@@ -70,7 +70,7 @@ def _scatter_add(dst: VectorIndirect, sources: list[Any], skip: bool) -> None:
     added = tile._array.reshape(dst.shape)
     held = to_float32(_read_rows(dst, rows, "srcs"), "srcs")
     total = held + to_float32(added if inside is None else added[inside], "srcs")
-    _write_rows(dst, rows, _converted(total, dst.dtype))
+    _write_rows(dst, rows, _converted(total, dst._template._array.dtype))
 
 
 def _gather_add(dst: NkiTensor, sources: list[Any], skip: bool) -> None:
@@ -84,7 +84,7 @@ def _gather_add(dst: NkiTensor, sources: list[Any], skip: bool) -> None:
         held = held[inside]
     _check_read(dst, src.shape, inside)
     total = to_float32(held, "srcs") + to_float32(_read_rows(src, rows, "srcs"), "srcs")
-    _put(dst, src.shape, inside, _converted(total, dst.dtype))
+    _put(dst, src.shape, inside, _converted(total, dst._array.dtype))
 
 
 def _different(view: VectorIndirect, operand: str, skip: bool) -> tuple[Rows, NDArray[np.bool_] | None]:
@@ -125,7 +125,7 @@ def _put(dst: NkiTensor, shape: tuple[int, ...], inside: NDArray[np.bool_] | Non
     if inside is None:
         dst._array[...] = values.reshape(dst.shape)
     else:
-        whole = np.zeros(shape, dst.dtype)
+        whole = np.zeros(shape, values.dtype)
         whole[inside] = values
         where = _spread(inside, shape, dst.shape)
         np.copyto(dst._array, whole.reshape(dst.shape), where=where)

@@ -69,6 +69,19 @@ class AbsentType:
         return f"nl.{self.name}"
 
 
+# NKI_PRECISE_FP=0: memory of these types holds fp32. The type that it stands for is remembered with it.
+WIDE = {
+    dtype: np.dtype(np.float32, metadata={"stands_for": dtype})
+    for dtype in (bfloat16, float8_e4m3, float8_e4m3fn, float8_e5m2)
+}
+
+
+def declared(stored: Dtype) -> Dtype:
+    """The element type that memory of type `stored` stands for."""
+    notes = stored.metadata
+    return stored if notes is None else notes["stands_for"]
+
+
 FP32_MIN = float(np.finfo(np.float32).min)
 _EXACT_INTEGER = 2**24
 _FLOAT8_E4M3_MAX = 240.0

@@ -174,7 +174,7 @@ class ScalarIndirect(IndirectTensor):
                 )
         if self._present is None or self._present[0] != index:
             start = template._offset + index * self._step
-            array = template._strided(template._array.shape, template._array.strides, start, template.dtype)
+            array = template._strided(template._array.shape, template._array.strides, start, template._array.dtype)
             self._present = index, NkiTensor(template._storage, array, start, template._repeats)
         return self._present[1]
 

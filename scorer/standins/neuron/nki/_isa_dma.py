@@ -153,7 +153,7 @@ def dma_transpose(
     result = source.transpose(order)
     if dst.shape != result.shape:
         refuse(f"shape {dst.shape}, src {src.shape} transposed by {order} is {result.shape}", "dst")
-    if dst.dtype != source.dtype:
+    if dst._array.dtype != source.dtype:
         refuse(f"type {dst.dtype}, src has {source.dtype}; dma_transpose does not convert", "dst")
     if where is None:
         dst._array[...] = result

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._dtypes import Array, float32, int32, uint16, uint32
-from ._errors import refuse
+from ._errors import NkiValidationError, refuse
 from ._operands import Instruction, fit, only_sbuf, read, target, view, write
 from ._tensor import QUADRANT, NkiTensor
 
@@ -134,7 +134,8 @@ def nonzero_with_count(
     """On partitions 0, 16, 32, ...: the positions of the non-zero elements, padding, and their count (GpSimd).
 
     `src` fp32 or int32, `dst` int32 with one element more per partition; other partitions are neither read nor
-    written. `index_offset` is added to the positions.
+    written. `index_offset` is added to the positions. A partition of `src` that was never written leaves its partition
+    of `dst` so: the instruction has no way to leave one out.
     """
     dst, src = target(dst), view(src, "src")
     values = src._array
@@ -150,11 +151,11 @@ def nonzero_with_count(
     for operand, number in (("index_offset", index_offset), ("padding_val", padding_val)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or abs(number) >= 2**31:
             refuse(f"{number!r}, expected an int32", operand)
-    rows = np.arange(0, partitions, GPSIMD_PARTITIONS)
+    rows = np.array([row for row in range(0, partitions, GPSIMD_PARTITIONS) if _is_written(src, row)], np.intp)
+    if not rows.size:
+        refuse("uninitialised read: none of partitions 0, 16, 32, ... was written", "src")
     result = np.full((rows.size, free + 1), padding_val, np.int32)
     for position, row in enumerate(rows):
-        if src._storage.watched:
-            src._storage.note_read(_row(src, int(row)), "src")
         found = np.flatnonzero(values[row])
         result[position, : found.size] = found + index_offset
         result[position, -1] = found.size
@@ -193,6 +194,16 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> Inst
 
 def _row(tile: NkiTensor, row: int) -> NkiTensor:
     return NkiTensor(tile._storage, tile._array[row : row + 1], tile._offset + row * tile._array.strides[0])
+
+
+def _is_written(tile: NkiTensor, row: int) -> bool:
+    if not tile._storage.watched:
+        return True
+    try:
+        tile._storage.note_read(_row(tile, row), "src")
+    except NkiValidationError:
+        return False
+    return True
 
 
 def _rows(array: Array, rows: NDArray[Any]) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._core import PSUM_BANK_BYTES
-from ._dtypes import FLOATS, FP8, Array, float8_e4m3fn, float32, to_float32
+from ._dtypes import FLOATS, FP8, Array, declared, float8_e4m3fn, float32, to_float32
 from ._enums import choose, engine, matmul_perf_mode
 from ._errors import refuse
 from ._operands import Instruction, read, target, write
@@ -72,7 +72,7 @@ def nc_matmul(
         refuse(f"shape {dst.shape}, the product has [{m}, {n}]", "dst")
     if tile_position or tile_size:
         _check_tiling(tile_position, tile_size, k, m, stationary, moving)
-    if (weights.dtype == float32) != (data.dtype == float32):
+    if (declared(weights.dtype) == float32) != (declared(data.dtype) == float32):
         refuse(f"{moving.dtype} with {stationary.dtype} stationary; fp32 multiplies only with fp32", "moving")
     product = np.matmul(to_float32(weights, "stationary").T, to_float32(data, "moving")).reshape(dst.shape)
     storage: PsumStorage = dst._storage
@@ -97,8 +97,8 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
     partitions, free = source.shape[0], source.size // source.shape[0]
     if dst.shape[0] != free or dst.size != source.size:
         refuse(f"shape {dst.shape}, data {data.shape} transposed is ({free}, {partitions})", "dst")
-    if dst.dtype != source.dtype:
-        refuse(f"type {dst.dtype}, data has {source.dtype}; a transpose does not convert", "dst")
+    if dst.dtype != data.dtype:
+        refuse(f"type {dst.dtype}, data has {data.dtype}; a transpose does not convert", "dst")
     by_tensor = free <= 128 and data._storage.buffer is Buffer.sbuf and dst._storage.buffer is Buffer.psum
     by_vector = max(partitions, free) <= _VECTOR_TRANSPOSE
     chosen = choose(engine, _TRANSPOSE_ENGINES)
@@ -125,7 +125,7 @@ def _transpose_mode(dst: Any, data: Array, identity: Array, accumulate: Any, per
         refuse("a transpose neither accumulates nor has a perf_mode", "is_transpose")
     if identity.shape != (k, k) or not np.array_equal(identity.astype(np.float32), np.eye(k, dtype=np.float32)):
         refuse(f"{identity.shape}; with is_transpose expected the identity matrix ({k}, {k})", "moving")
-    if found._storage.buffer is not Buffer.psum or found.dtype != data.dtype:
+    if found._storage.buffer is not Buffer.psum or found.dtype != declared(data.dtype):
         refuse(f"{found.dtype} in {found.buffer!r}; a transpose of {data.dtype} goes to PSUM in that type", "dst")
     if columns > STATIONARY_FREE or found.shape[0] != columns or found.size != data.size:
         refuse(f"shape {found.shape}, stationary {data.shape} transposed is ({columns}, {k}), at most 128 each", "dst")
@@ -150,7 +150,7 @@ def _input(value: Any, operand: str) -> Array:
         refuse(f"lies in {value.buffer!r}; the Tensor engine reads SBUF", operand)
     if array.dtype not in FLOATS:
         refuse(f"type {array.dtype}; the Tensor engine multiplies floating point", operand)
-    if array.dtype == float8_e4m3fn:
+    if value.dtype == float8_e4m3fn:
         refuse("float8_e4m3fn needs Trn3; Trn2's fp8 is float8_e4m3 (largest value 240)", operand)
     return array
 
@@ -178,7 +178,7 @@ def _product_target(dst: Any) -> NkiTensor:
 def _double_row(weights: Array, data: Array, tile_size: tuple[int, ...]) -> tuple[Array, Array]:
     """Both halves of a double_row product as one contraction of twice the length."""
     for operand, array in (("stationary", weights), ("moving", data)):
-        if array.dtype not in FP8 or array.ndim != 3 or array.shape[1] != 2:
+        if declared(array.dtype) not in FP8 or array.ndim != 3 or array.shape[1] != 2:
             refuse(f"{array.dtype} {array.shape}; double_row takes fp8 of shape [K, 2, free]", operand)
     if tile_size and tile_size[1] != STATIONARY_FREE:
         refuse("double_row has no column tiling", "tile_size")

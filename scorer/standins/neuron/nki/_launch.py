@@ -4,13 +4,13 @@ the memory of the `nl.shared_hbm` tensors that it returns is the result. The cor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ._core import Core, Launch, enter
-from ._dtypes import SUPPORTED
+from ._dtypes import SUPPORTED, WIDE, Array, assign, declared
 from ._errors import refuse
 from ._frameworks import Argument, framework_of
 from ._pair import Pair
@@ -19,9 +19,9 @@ from ._tensor import NkiTensor
 
 
 def bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
-    """The tensors among the arguments of a launch."""
+    """The tensors among the arguments of a launch, also those inside tuples, lists and dictionaries."""
     found: list[Argument] = []
-    for label, value in [*enumerate(args), *kwargs.items()]:
+    for label, value in _leaves([*enumerate(args), *kwargs.items()]):
         framework = framework_of(value)
         if framework is None:
             continue
@@ -44,10 +44,11 @@ def run(
     by_value: dict[int, NkiTensor] = {}
     for item in arguments:
         if id(item.value) not in by_value:
-            storage = argument(core, item.array, item.name, item.writable)
-            by_value[id(item.value)] = NkiTensor(storage, item.array, 0)
-    wrapped = [by_value.get(id(value), value) for value in args]
-    named = {key: by_value.get(id(value), value) for key, value in kwargs.items()}
+            array = item.array.astype(WIDE.get(item.array.dtype, item.array.dtype)) if launch.wide else item.array
+            storage = argument(core, array, item.name, item.writable)
+            by_value[id(item.value)] = NkiTensor(storage, array, 0)
+    wrapped = [_wrapped(value, by_value) for value in args]
+    named = {key: _wrapped(value, by_value) for key, value in kwargs.items()}
     cores = [core, *(Core(launch, index) for index in range(1, launch.cores))]
 
     def on_core(index: int) -> Any:
@@ -64,6 +65,10 @@ def run(
         launch.pair = Pair(launch, on_core)
         results = launch.pair.run()
         _check_same(cores, results)
+    if launch.wide:
+        for item in arguments:
+            if item.writable:
+                item.array[...] = _narrow(by_value[id(item.value)]._array)
     tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
     found = results[0]
     if isinstance(found, (tuple, list)):
@@ -105,6 +110,36 @@ def _result(found: Any, position: int, owners: dict[int, Argument], arguments: l
     owner = owners.get(id(storage))
     if owner is not None:
         return owner.value
+    array = _narrow(found._array)
     if not arguments:
-        return found._array
-    return arguments[0].framework.from_numpy(found._array, arguments[0].value)
+        return array
+    return arguments[0].framework.from_numpy(array, arguments[0].value)
+
+
+def _leaves(labelled: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """The values inside nested tuples, lists and dictionaries, with where they are: `0`, `weights.1`."""
+    for label, value in labelled:
+        if type(value) in (tuple, list):
+            yield from _leaves([(f"{label}.{position}", part) for position, part in enumerate(value)])
+        elif type(value) is dict:
+            yield from _leaves([(f"{label}.{key}", part) for key, part in value.items()])
+        else:
+            yield label, value
+
+
+def _wrapped(value: Any, by_value: dict[int, NkiTensor]) -> Any:
+    """`value` with every tensor argument inside it as the kernel sees it."""
+    if type(value) in (tuple, list):
+        return type(value)(_wrapped(part, by_value) for part in value)
+    if type(value) is dict:
+        return {key: _wrapped(part, by_value) for key, part in value.items()}
+    return by_value.get(id(value), value)
+
+
+def _narrow(array: Array) -> Array:
+    """Memory in the type that it stands for, see `WIDE`."""
+    if array.dtype.metadata is None:
+        return array
+    result = np.empty(array.shape, declared(array.dtype))
+    assign(result, array.astype(np.float32), nearest=True)
+    return result

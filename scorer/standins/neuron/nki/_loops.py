@@ -28,8 +28,8 @@ in_order: WeakSet[Core] = WeakSet()
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any], Any], step: int = 1) -> None:
     """Calls `body_fun(i)` for i = lower, lower + step, ... below upper: a hardware loop. NKI 0.6.
 
-    Bounds are ints, registers or int32 scalars. `i` is a register if a bound is one, else an `NkiScalar`; it is read
-    only and serves as `scalar_offset=`. The body returns nothing.
+    Bounds are ints, registers or int32 scalars. `i` is a register if a bound is one, else an `NkiScalar`, passed by
+    value: writing it has no effect on the loop. It serves as `scalar_offset=`. The body returns nothing.
     """
     _check("fori_loop")
     if type(step) is not int or step < 1:
@@ -37,7 +37,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any], Any], step: int 
     start, stop = _bound(lower, "lower"), _bound(upper, "upper")
     by_register = isinstance(lower, VirtualRegister) or isinstance(upper, VirtualRegister)
     for position in range(start, stop, step):
-        result = body_fun(VirtualRegister(position, frozen=True) if by_register else NkiScalar(position))
+        result = body_fun(VirtualRegister(position) if by_register else NkiScalar(position))
         if result is not None:
             refuse(f"the body returned {result!r}; it returns None, its state lives in tensors outside", "body_fun")
 
@@ -55,9 +55,7 @@ def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
         value = _bound(condition, "init")
         if value == 0:
             return
-        condition = body_fun(
-            VirtualRegister(value, frozen=True) if isinstance(condition, VirtualRegister) else NkiScalar(value)
-        )
+        condition = body_fun(VirtualRegister(value) if isinstance(condition, VirtualRegister) else NkiScalar(value))
 
 
 @contextmanager

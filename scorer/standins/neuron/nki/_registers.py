@@ -41,11 +41,10 @@ class _Hidden(RuntimeScalar):
 class VirtualRegister(_Hidden):
     """A 32-bit register of an engine's sequencer, see `register_alloc`."""
 
-    __slots__ = ("_frozen", "_held")
+    __slots__ = ("_held",)
 
     def __init__(self, state: int | None = None, frozen: bool = False) -> None:
         self._held = state
-        self._frozen = frozen
 
     @property
     def number(self) -> int:  # type: ignore[override]
@@ -173,8 +172,6 @@ def _immediate(value: Any, operand: str) -> int:
 def _writable(dst: Any) -> VirtualRegister:
     if not isinstance(dst, VirtualRegister):
         refuse(f"{dst!r}, expected a register made by register_alloc", "dst")
-    if dst._frozen:
-        refuse("a loop's register is passed by value: writing it has no effect; allocate another one", "dst")
     return dst
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import Core
-from ._dtypes import Array, Dtype, poison
+from ._dtypes import WIDE, Array, Dtype, declared, poison
 from ._errors import refuse
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Storage:
     )
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, buffer: Buffer, name: str) -> None:
-        self.array: Array = np.empty(shape, dtype)
+        self.array: Array = np.empty(shape, WIDE.get(dtype, dtype) if core.launch.wide else dtype)
         poison(self.array)
         self._describe(core, buffer, name)
 
@@ -175,7 +175,7 @@ class SbufStorage(Storage):
 
     def __del__(self) -> None:
         if hasattr(self, "partition_bytes"):
-            self.core.release_sbuf(self.partition_bytes)
+            self.core.release_sbuf(_partition_bytes(self.array.shape, declared(self.array.dtype)))
 
 
 # States of a PSUM element. Reading turns 2 into 3 and leaves the others: state |= state >> 1.
@@ -194,7 +194,8 @@ class PsumStorage(Storage):
 
     def __del__(self) -> None:
         if hasattr(self, "partition_bytes"):
-            self.core.release_psum(self.partition_bytes, self.bank, self.banks)
+            taken = _partition_bytes(self.array.shape, declared(self.array.dtype))
+            self.core.release_psum(taken, self.bank, self.banks)
 
     def declare_full(self) -> None:
         """Every element has been written; reads and writes are still noted."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ._dtypes import Array, Dtype, as_dtype
+from ._dtypes import Array, Dtype, as_dtype, declared
 from ._errors import refuse
 from ._patterns import fill, overlaps, pairs, reach, spread
 from ._scalars import RuntimeScalar
@@ -64,7 +64,7 @@ class NkiTensor:
     @property
     def dtype(self) -> Dtype:
         """Element type; equal to the `nl` constant and to NumPy's dtype."""
-        return self._array.dtype
+        return declared(self._array.dtype)
 
     @property
     def buffer(self) -> Buffer:
@@ -181,7 +181,7 @@ class NkiTensor:
         shape, strides = list(self.shape), list(self._array.strides)
         shape[dim], strides[dim] = size, 0
         return NkiTensor(
-            self._storage, self._strided(shape, strides, self._offset, self.dtype), self._offset, repeats=True
+            self._storage, self._strided(shape, strides, self._offset, self._array.dtype), self._offset, repeats=True
         )
 
     def expand_dim(self, dim: int) -> NkiTensor:
@@ -249,7 +249,7 @@ class NkiTensor:
 
     def view(self, dtype: Any) -> NkiTensor:
         """The same bytes as another element type; the last dimension is rescaled and must be contiguous."""
-        new = as_dtype(dtype)
+        new = self._reinterpreted(as_dtype(dtype))
         if self._array.strides[-1] != self._array.itemsize or self.shape[-1] * self._array.itemsize % new.itemsize:
             refuse(f"the last dimension of {self.shape} (strides {self.strides}) cannot be read as {new}", "dtype")
         return self._with(self._array.view(new))
@@ -295,7 +295,7 @@ class NkiTensor:
     # How views are made
 
     def _pattern(self, pattern: Sequence[Sequence[int]], offset: int | None, dtype: Any) -> NkiTensor:
-        element = self.dtype if dtype is None else as_dtype(dtype)
+        element = self._array.dtype if dtype is None else self._reinterpreted(as_dtype(dtype))
         storage = self._storage
         itemsize = element.itemsize
         start = self._offset if offset is None else offset * itemsize
@@ -314,6 +314,15 @@ class NkiTensor:
             self._check_partition_pattern(steps, counts, start, itemsize)
         array = self._strided(counts, [step * itemsize for step in steps], start, element)
         return NkiTensor(storage, array, start, repeats=overlaps(steps, counts))
+
+    def _reinterpreted(self, dtype: Dtype) -> Dtype:
+        """`dtype` as these bytes can be read, if they can."""
+        stored = self._array.dtype
+        if stored.metadata is None:
+            return dtype
+        if dtype != self.dtype:
+            refuse(f"{self.dtype} is stored as fp32 (NKI_PRECISE_FP=0); its bits cannot be read as {dtype}", "dtype")
+        return stored
 
     def _with(self, array: Array) -> NkiTensor:
         return NkiTensor(self._storage, array, self._offset, self._repeats)

@@ -80,9 +80,11 @@ from ._language_tensors import (
     zeros_like,
 )
 from ._loops import fori_loop, no_reorder, while_loop
+from ._storage import Buffer as _Buffer
 from ._tensor import NkiTensor
 
 __all__ = [
+    "MemoryRegion",
     "NKIObject",
     "NkiTensor",
     "abs",
@@ -291,6 +293,9 @@ float8_e5m2_x4 = _AbsentType("float8_e5m2_x4", "needs Trn3; the target is Trn2")
 float4_e2m1fn_x4 = _AbsentType("float4_e2m1fn_x4", "needs Trn3; the target is Trn2")
 
 hbm = private_hbm
+
+
+MemoryRegion = _Buffer
 
 
 class NKIObject:
