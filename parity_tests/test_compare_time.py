@@ -33,6 +33,28 @@ def of(comparison: Comparison, code: str) -> list[Finding]:
     return [found for found in comparison.findings if found.code == code]
 
 
+def draws(*batches: int) -> Change:
+    """How many batches rank 1 of the artifact's lane draws for each update."""
+
+    def change(lanes: dict[Lane, Receipt]) -> None:
+        uses(("batch", "batch", "int32[2,8]", 0))(lanes)
+        for update, count in zip(lanes[Lane.ARTIFACT].ranks[1].updates, batches, strict=False):
+            update.batch_hashes = [f"{update.update}-{number}" for number in range(count)]
+
+    return change
+
+
+def test_training_data_used_before_the_first_update_is_counted_with_the_line_that_draws_it() -> None:
+    (found,) = of(judged(draws(42, 2, 2, 2)), "RUN036")
+    assert found.message == (
+        "42 batches are drawn for the first update, 2 for each later one: 40 are used before the clock starts"
+    )
+    assert (found.rank, found.update, found.place) == (1, 0, Place(file="recipe/train.py", line=108))
+    assert found.severity is Severity.ADVICE
+    assert of(judged(draws(4, 2, 2, 2)), "RUN036") == [], "an update's batches may be held ready"
+    assert of(judged(draws(2, 2, 2, 2)), "RUN036") == []
+
+
 KNOWN = ("kernel", "norm", "float32[8]", 0)
 
 

@@ -3,8 +3,9 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock, own_count, first_uses, pace, checkpoint, printed; `calls` says where two runs part, `table` lays the lanes side
-by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run here.
+clock, own_count, early_data, first_uses, pace, checkpoint, printed; `calls` says where two runs part, `table` lays the
+lanes side by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run
+here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scorer.compare import (
     checkpoint,
     clock,
     control,
+    early_data,
     environment,
     first_uses,
     kernels,
@@ -58,6 +60,7 @@ def compare(
         *offsets.check(case, parts),
         *ranking.compare(case),
         *clock.compare(case),
+        *early_data.compare(case),
         *first_uses.compare(case),
         *pace.compare(case),
         *checkpoint.compare(case),

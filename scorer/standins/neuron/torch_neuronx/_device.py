@@ -15,8 +15,9 @@ def register() -> None:
     """Register everything; once per process, on import of the package."""
     _setup_privateuseone_for_python_backend(rename="neuron", backend_module=NeuronModule())
     # The name must be known before these modules make their first torch.device("neuron").
-    from . import autocast, compiler, distributed, kernels, operators, pinned, randomness, storages, streams
+    from . import autocast, compiler, distributed, heap, kernels, operators, pinned, randomness, storages, streams
 
+    heap.keep()
     operators.register()
     autocast.register()
     storages.register()
