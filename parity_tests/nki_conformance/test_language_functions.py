@@ -264,8 +264,6 @@ CHECKS = {
         for name, instead in {
             "arange": "nl.ds and ap",
             "par_dim": "dimension 0",
-            "tiles": "0.7 only",
-            "alloc_blocks": "0.7 only",
             "dynamic_range": "nl.fori_loop",
         }.items()
     },

@@ -40,7 +40,7 @@ def _rounding_seed() -> int | None:
 
 def psum_banks() -> int:
     """How many banks kernels have: one less where dma_transpose is done by the Tensor engine, which needs it."""
-    by_tensor_engine = os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "") not in ("", "0")
+    by_tensor_engine = os.environ.get("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "").lower() not in ("", "0", "false")
     return PSUM_BANKS - 1 if by_tensor_engine else PSUM_BANKS
 
 

@@ -98,17 +98,19 @@ class IndirectTensor(NkiTensor):
         """As `NkiTensor.reshape_dim`."""
         return self._again(self._template.reshape_dim(dim, shape))
 
-    def flatten_dims(self, start: int, end: int) -> NkiTensor:
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
         """As `NkiTensor.flatten_dims`."""
-        return self._again(self._template.flatten_dims(start, end))
+        return self._again(self._template.flatten_dims(start_dim, end_dim))
 
     def reshape(self, shape: Sequence[int]) -> NkiTensor:
         """As `NkiTensor.reshape`."""
         return self._again(self._template.reshape(shape))
 
-    def rearrange(self, src: Sequence[Any], dst: Sequence[Any], sizes: dict[str, int] | None = None) -> NkiTensor:
+    def rearrange(
+        self, src_pattern: Sequence[Any], dst_pattern: Sequence[Any], fixed_sizes: dict[str, int] | None = None
+    ) -> NkiTensor:
         """As `NkiTensor.rearrange`."""
-        return self._again(self._template.rearrange(src, dst, sizes))
+        return self._again(self._template.rearrange(src_pattern, dst_pattern, fixed_sizes))
 
     def view(self, dtype: Any) -> NkiTensor:
         """Refused: NKI reinterprets static views only."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._errors import refuse
@@ -27,6 +27,30 @@ def fill(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     if not shape or min(shape) < 1 or math.prod(shape) != size:
         refuse(f"{size} elements do not fill {shape}", "shape")
     return shape
+
+
+def by_name(
+    src_pattern: Sequence[Any], dst_pattern: Sequence[Any], sizes: Mapping[str, int], shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[int], tuple[int, ...]]:
+    """What `rearrange` does: the shape after splitting, the order of those dimensions, the shape after merging."""
+    if len(src_pattern) != len(shape):
+        refuse(f"{len(src_pattern)} names for the {len(shape)} dimensions of {shape}", "src_pattern")
+    split: list[int] = []
+    names: list[str] = []
+    for group, size in zip(map(_members, src_pattern), shape, strict=True):
+        split.extend(fill(tuple(sizes.get(name, -1) for name in group), size))
+        names.extend(group)
+    groups = [_members(group) for group in dst_pattern]
+    wanted = [name for group in groups for name in group]
+    if len(set(names)) != len(names) or sorted(wanted) != sorted(names):
+        refuse(f"names {names} of src_pattern and {wanted} of it must be the same, each once", "dst_pattern")
+    bounds = dict(zip(names, split, strict=True))
+    merged = tuple(math.prod(bounds[name] for name in group) for group in groups)
+    return tuple(split), [names.index(name) for name in wanted], merged
+
+
+def _members(group: Any) -> tuple[str, ...]:
+    return (group,) if isinstance(group, str) else tuple(group)
 
 
 def overlaps(steps: list[int], counts: list[int]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._dtypes import Array, Dtype, as_dtype, declared
 from ._errors import refuse
-from ._patterns import fill, overlaps, pairs, reach, spread
+from ._patterns import by_name, fill, overlaps, pairs, reach, spread
 from ._scalars import RuntimeScalar
 from ._storage import Buffer, Storage
 
@@ -86,9 +86,15 @@ class NkiTensor:
         """The name given at allocation, or ''."""
         return self._storage.name
 
+    @property
+    def data(self) -> NkiTensor:
+        """The tensor itself, as the operand of a grid is its `data`."""
+        return self
+
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one after the other, in row-major order."""
-        return bool(self._array.flags.c_contiguous)
+        """Whether the elements lie one after the other, in row-major order; on chip, those of each partition."""
+        array = self._array[0] if self._storage.on_chip else self._array
+        return bool(array.flags.c_contiguous)
 
     def get_pattern(self) -> list[list[int]]:
         """`[[stride, count], ...]` in elements."""
@@ -206,11 +212,11 @@ class NkiTensor:
         sizes = fill(tuple(shape), self.shape[dim])
         return self._reshaped((*self.shape[:dim], *sizes, *self.shape[dim + 1 :]))
 
-    def flatten_dims(self, start: int, end: int) -> NkiTensor:
-        """Merges the dimensions `start` to `end`, the last included; they must be contiguous."""
-        start, end = self._dim(start), self._dim(end)
+    def flatten_dims(self, start_dim: int, end_dim: int) -> NkiTensor:
+        """Merges the dimensions `start_dim` to `end_dim`, the last included; they must be contiguous."""
+        start, end = self._dim(start_dim), self._dim(end_dim)
         if start > end:
-            refuse(f"start {start} lies behind end {end}", "start")
+            refuse(f"start {start} lies behind end {end}", "start_dim")
         if start != end:
             self._keep_partition(start)
         return self._reshaped((*self.shape[:start], math.prod(self.shape[start : end + 1]), *self.shape[end + 1 :]))
@@ -222,30 +228,17 @@ class NkiTensor:
             refuse(f"{self.shape} to {sizes} changes the partition dimension", "shape")
         return self._reshaped(sizes)
 
-    def rearrange(self, src: Sequence[Any], dst: Sequence[Any], sizes: dict[str, int] | None = None) -> NkiTensor:
+    def rearrange(
+        self, src_pattern: Sequence[Any], dst_pattern: Sequence[Any], fixed_sizes: dict[str, int] | None = None
+    ) -> NkiTensor:
         """Splits, permutes and merges by name: `rearrange(("p", ("h", "d")), ("p", "h", "d"), {"h": 4})`.
 
-        A name per dimension, a tuple of names for a dimension that is split (in `src`) or merged (in `dst`); of the
-        sizes of a split dimension at most one may be left out.
+        A name per dimension, a tuple of names for a dimension that is split (in `src_pattern`) or merged (in
+        `dst_pattern`); of the sizes of a split dimension at most one may be left out.
         """
-        if len(src) != self.ndim:
-            refuse(f"{len(src)} names for the {self.ndim} dimensions of {self.shape}", "src")
-        known = dict(sizes or {})
-        split: list[int] = []
-        names: list[str] = []
-        for group, size in zip(src, self.shape, strict=True):
-            members = (group,) if isinstance(group, str) else tuple(group)
-            parts = fill(tuple(known.get(name, -1) for name in members), size)
-            split.extend(parts)
-            names.extend(members)
-        wanted = [name for group in dst for name in ((group,) if isinstance(group, str) else group)]
-        if len(set(names)) != len(names) or sorted(wanted) != sorted(names):
-            refuse(f"names {names} of src and {wanted} of dst must be the same, each once", "dst")
-        view = self._reshaped(tuple(split)).permute([names.index(name) for name in wanted])
-        bounds = dict(zip(names, split, strict=True))
-        return view._reshaped(
-            tuple(math.prod(bounds[name] for name in ((group,) if isinstance(group, str) else group)) for group in dst)
-        )
+        split, order, merged = by_name(src_pattern, dst_pattern, fixed_sizes or {}, self.shape)
+        view = self._reshaped(split, math.inf).permute(order)
+        return view._reshaped(merged)
 
     def view(self, dtype: Any) -> NkiTensor:
         """The same bytes as another element type; the last dimension is rescaled and must be contiguous."""
@@ -331,8 +324,8 @@ class NkiTensor:
         memory = self._storage.array
         return np.ndarray(tuple(shape), dtype, memory.reshape(-1).view(np.uint8), offset, tuple(strides))
 
-    def _reshaped(self, shape: tuple[int, ...]) -> NkiTensor:
-        if len(shape) > _MAX_DIMENSIONS:
+    def _reshaped(self, shape: tuple[int, ...], most: float = _MAX_DIMENSIONS) -> NkiTensor:
+        if len(shape) > most:
             refuse(f"{shape} has more than {_MAX_DIMENSIONS} dimensions", "shape")
         array = self._array.reshape(shape)
         if array.size and not np.may_share_memory(array, self._array):

@@ -32,6 +32,7 @@ from ._dtypes import (
     uint64,
 )
 from ._errors import AbsentNameError as _AbsentNameError
+from ._grids import NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks, alloc_tiles, blocks, tiles
 from ._language_move import all_ as all
 from ._language_move import (
     broadcast_to,
@@ -86,19 +87,25 @@ from ._tensor import NkiTensor
 __all__ = [
     "MemoryRegion",
     "NKIObject",
+    "NkiBlockGrid",
+    "NkiGrid",
     "NkiTensor",
+    "NkiTileGrid",
     "abs",
     "abs_max",
     "abs_min",
     "add",
     "affine_range",
     "all",
+    "alloc_blocks",
+    "alloc_tiles",
     "arctan",
     "average",
     "bfloat16",
     "bitwise_and",
     "bitwise_or",
     "bitwise_xor",
+    "blocks",
     "bool_",
     "broadcast_to",
     "bypass",
@@ -207,6 +214,7 @@ __all__ = [
     "tanh",
     "tfloat32",
     "tile_size",
+    "tiles",
     "transpose",
     "trunc",
     "uint8",
@@ -304,10 +312,6 @@ class NKIObject:
 
 # Names that only one NKI version has, or none from 0.5 on, with what all of them have instead.
 _NOT_PORTABLE = {
-    "alloc_blocks": ("0.7 only", "ndarray and slices"),
-    "alloc_tiles": ("0.7 only", "ndarray and slices"),
-    "blocks": ("0.7 only", "slices, views and ap"),
-    "tiles": ("0.7 only", "slices, views and ap"),
     "dynamic_range": ("gone in 0.7", "range, or nl.fori_loop (0.6 and later)"),
     "arange": ("gone before 0.5", "slices, nl.ds and ap"),
     "atomic_rmw": ("gone before 0.5", "nki.isa.dma_compute"),
