@@ -64,8 +64,19 @@ def formulas(config: Config) -> dict[str, int]:
         {"attention": "nki", "conv": "nki", "conv_taps": 2, "mlp": "fused", "loss": "fused", "micro_batches": 2},
         {"attention": "nki", "mlp": "fused", "activation": "swiglu", "logit_softcap": 0.0, "lnc": 1, "depth": 2},
         {"mlp": "nki", "activation": "swiglu", "loss": "fused", "logit_softcap": 0.0},
+        {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "ngram_updates": 1, "micro_batches": 2},
+        {"projection": "fp8_nki", "mlp": "fused", "muon": "nki", "muon_steps": "polar_express", "lnc": 1},
     ],
-    ids=["depth 1", "two micro-batches", "optimizers", "fused", "fused swiglu", "swiglu"],
+    ids=[
+        "depth 1",
+        "two micro-batches",
+        "optimizers",
+        "fused",
+        "fused swiglu",
+        "swiglu",
+        "embedding, fp8 and n-grams",
+        "fp8 beside a fused MLP",
+    ],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(
     kit: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,21 @@ CHOICES: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"mlp": "fused", "activation": "swiglu"},
         {"NkiRMSNorm", "NkiRotaryQKNorm", "NkiFusedGatedMLP", "NkiSoftcapCrossEntropy"},
     ),
+    "embedding, fp8, n-grams, optimizers": (
+        OFF | {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "muon": "nki", "adamw": "nki", "ema": "nki"}
+        | {"ema_decay": 0.9, "adam_state": "bfloat16"},
+        {
+            "TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchSoftcapCrossEntropy", "NkiEmbedding",
+            "NkiFp8Projection", "NkiNgramMix", "NkiNewtonSchulz", "NkiWeightAverage",
+        },
+    ),
+    "fp8, n-grams, average on torch": (
+        OFF | {"projection": "fp8_torch", "ngram": "torch", "ema_decay": 0.9, "muon_steps": "polar_express"},
+        {
+            "TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchSoftcapCrossEntropy", "TorchFp8Projection",
+            "TorchNgramMix", "TorchWeightAverage",
+        },
+    ),
 }  # fmt: skip
 
 
@@ -61,13 +77,17 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
     config = ROOT / "recipe/configs/small.yaml"
     artifact = build(Request(settings=ROOT / "recipe/build.yaml", config=config, sets=pairs, contest="embedded"))
     text = artifact.files["train.py"].decode()
+    users = ["recipe/model.py", "recipe/optim.py"]
+    if "muon" not in sets:
+        expected = expected | {"TorchNewtonSchulz"}
     model = {used for path in FILES for used in operations(path)} & {
         alias.name
-        for node in ast.parse((ROOT / "recipe/model.py").read_text(encoding="utf-8")).body
+        for user in users
+        for node in ast.parse((ROOT / user).read_text(encoding="utf-8")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert {operation for operation in model if f"class {operation}(" in text} == expected
+    assert {operation for operation in model if re.search(rf"^class {operation}[(:]", text, re.M)} == expected
     assert {operation for operation in model if f"{operation}(" in text} == expected
     stated = {kernel for kernel, found in artifact.kernels.items() if found.launches}
     assert kernels(text) == stated == set(artifact.kernels)

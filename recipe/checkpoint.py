@@ -22,7 +22,7 @@ class CheckpointError(ValueError):
 
 def model_config(config: Config) -> dict[str, int | float]:
     """What the parameters' shapes and the forward pass depend on."""
-    return {
+    found: dict[str, int | float] = {
         "vocab_size": config.vocab_size,
         "depth": config.depth,
         "width": config.width,
@@ -33,6 +33,10 @@ def model_config(config: Config) -> dict[str, int | float]:
         "logit_softcap": config.logit_softcap,
         "attention_window": config.attention_window,
     }
+    if config.ngram != "none":
+        found["ngram_order"] = config.ngram_order
+        found["ngram_contexts"] = config.ngram_contexts
+    return found
 
 
 def save_checkpoint(model: GPT, config: Config, meta: dict[str, int | float]) -> None:

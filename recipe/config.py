@@ -86,8 +86,14 @@ class Config:
     attention_window: int = 0  # positions that a query sees, itself included; 0: all before it
     conv: Literal["nki", "torch"] = "torch"
     conv_taps: int = 0  # of a causal convolution in front of each attention; 0: none
+    embedding: Literal["nki", "torch"] = "torch"
+    projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
+    ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
+    ngram_order: int = 3  # tokens of an n-gram, the predicted one included
+    ngram_contexts: int = 1024  # rows of the table; contexts are hashed into them
+    ngram_updates: int = 8  # updates whose batches are counted; then the table is made
 
-    # Optimizer: which implementation, and which of its variants
+    # Optimizers: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
     muon_steps: Literal["quintic", "polar_express"] = "quintic"  # the iteration's coefficients
     adamw: Literal["nki", "torch"] = "torch"
@@ -122,6 +128,8 @@ class Config:
             ("seq_len", self.seq_len),
             ("batch_size", self.batch_size),
             ("micro_batches", self.micro_batches),
+            ("ngram_contexts", self.ngram_contexts),
+            ("ngram_updates", self.ngram_updates),
             ("eval_seq_len", self.eval_seq_len),
             ("eval_batch_size", self.eval_batch_size),
             ("eval_tokens", self.eval_tokens),
@@ -150,11 +158,21 @@ class Config:
                 "knobs 'norm', 'rotary', 'mlp', 'loss', 'attention' and 'conv' must be 'torch' where 'device' is not "
                 "'neuron'"
             )
+        if self.ngram_order < 2:
+            raise ValueError(f"knob 'ngram_order' must be 2 or more, found {self.ngram_order}")
+        if self.ngram_contexts > 65_536:
+            raise ValueError(f"knob 'ngram_contexts' must be 65536 at most, found {self.ngram_contexts}")
+        if self.ngram != "none" and self.loss == "fused":
+            raise ValueError("knob 'ngram' must be 'none' where 'loss' is 'fused': it needs whole logits")
+        if self.device != "neuron" and ("nki" in (self.embedding, self.ngram) or self.projection == "fp8_nki"):
+            raise ValueError(
+                "knobs 'embedding', 'ngram' and 'projection' must not name NKI where 'device' is not 'neuron'"
+            )
         if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
             raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
         for name, chosen, owned in (
             ("muon", self.muon, self.depth * (7 if self.activation == "swiglu" else 6)),  # matrices
-            ("adamw", self.adamw, self.depth * (3 if self.conv_taps > 0 else 2) + 3),  # tables, gains, taps
+            ("adamw", self.adamw, self.depth * (3 if self.conv_taps > 0 else 2) + 3),  # at least: tables, gains, taps
         ):
             if chosen == "nki" and self.world_size > owned:
                 raise ValueError(

@@ -1,5 +1,6 @@
 """The model: a GPT with RMSNorm, rotary positions, QK norm, a ReLU squared or SwiGLU MLP, softcapped logits and an
-untied head; the configuration may give attention a window, and a short convolution in front of it.
+untied head; the configuration may give attention a window and a short convolution in front of it, the blocks' products
+fp8, and the logits a bias from n-gram counts.
 
 Parameters are fp32. Activations have the dtype given to `GPT`; each product casts its weight to that of its input.
 The forward pass is a pure function of its arguments: it is causal, keeps no state, and takes any sequence length.
@@ -13,14 +14,18 @@ from torch import Tensor, nn
 
 from recipe.config import Config
 from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalConvolution
+from recipe.kernels.embedding import NkiEmbedding
 from recipe.kernels.flash_attention import NkiAttention, TorchAttention
+from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
 from recipe.kernels.fused_mlp import NkiFusedGatedMLP, NkiFusedMLP
 from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy
+from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
 from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
 from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, TorchRotaryQKNorm, rotary_tables
 from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, TorchSoftcapCrossEntropy, softcap
 from recipe.kernels.swiglu import NkiSwiGLU, TorchSwiGLU
+from recipe.ngram import contexts_of
 
 
 def activation_dtype(config: Config, device: torch.device) -> torch.dtype:
@@ -42,7 +47,7 @@ class GPT(nn.Module):
         self.head_dim = config.head_dim
         self.rotary_base = config.rotary_base
         self.softcap = config.logit_softcap
-        self.embed = nn.Embedding(num_embeddings=config.vocab_size, embedding_dim=config.width)
+        self.embed = make_embedding(config, dtype)
         self.blocks = nn.ModuleList([Block(config) for _ in range(config.depth)])
         self.norm = make_norm(config)
         self.head = Linear(in_features=config.width, out_features=config.vocab_size)
@@ -79,7 +84,7 @@ class GPT(nn.Module):
 
     def matrices(self) -> list[nn.Parameter]:
         """The blocks' weight matrices."""
-        linears = [module for module in self.blocks.modules() if isinstance(module, Linear)]
+        linears = [module for module in self.blocks.modules() if isinstance(module, nn.Linear)]
         return [parameter for linear in linears for parameter in linear.parameters()]
 
     def tables(self) -> list[nn.Parameter]:
@@ -101,6 +106,26 @@ class FusedHeadGPT(GPT):
             loss: Tensor = self.loss(self.norm(self.stream(tokens)), self.head.weight, targets)
             return loss
         return super().forward(tokens)
+
+
+class NgramGPT(GPT):
+    """The model whose logits get a bias from n-gram counts."""
+
+    def __init__(self, config: Config, dtype: torch.dtype) -> None:
+        """`dtype`: of the activations."""
+        super().__init__(config, dtype)
+        self.order = config.ngram_order
+        self.contexts = config.ngram_contexts
+        self.mix = make_ngram_mix(config)
+
+    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
+        plain = self.head(self.norm(self.stream(tokens)))
+        mixed: Tensor = self.mix(plain, contexts_of(tokens, self.order, self.contexts))
+        if targets is not None:
+            mean: Tensor = self.loss(mixed, targets)
+            return mean
+        return softcap(mixed, self.softcap)
 
 
 class Block(nn.Module):
@@ -127,10 +152,10 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = config.heads
         self.head_dim = config.head_dim
-        self.query = Linear(in_features=config.width, out_features=config.width)
-        self.key = Linear(in_features=config.width, out_features=config.width)
-        self.value = Linear(in_features=config.width, out_features=config.width)
-        self.out = Linear(in_features=config.width, out_features=config.width)
+        self.query = make_projection(config, in_features=config.width, out_features=config.width)
+        self.key = make_projection(config, in_features=config.width, out_features=config.width)
+        self.value = make_projection(config, in_features=config.width, out_features=config.width)
+        self.out = make_projection(config, in_features=config.width, out_features=config.width)
         self.rotary_norm = make_rotary_norm(config)
         self.core = make_attention_core(config)
 
@@ -157,16 +182,16 @@ class MLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.up = make_projection(config, in_features=config.width, out_features=config.mlp_width)
         self.activation = make_activation(config)
-        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.down = make_projection(config, in_features=config.mlp_width, out_features=config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
         y: Tensor = self.down(self.activation(self.up(x)))
         return y
 
-    def readers(self) -> list[Linear]:
+    def readers(self) -> list[nn.Linear]:
         """The products that read the residual stream."""
         return [self.up]
 
@@ -176,17 +201,17 @@ class GatedMLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.gate = Linear(in_features=config.width, out_features=config.mlp_width)
-        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
+        self.gate = make_projection(config, in_features=config.width, out_features=config.mlp_width)
+        self.up = make_projection(config, in_features=config.width, out_features=config.mlp_width)
         self.activation = make_gated_activation(config)
-        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.down = make_projection(config, in_features=config.mlp_width, out_features=config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
         y: Tensor = self.down(self.activation(self.gate(x), self.up(x)))
         return y
 
-    def readers(self) -> list[Linear]:
+    def readers(self) -> list[nn.Linear]:
         """The products that read the residual stream."""
         return [self.gate, self.up]
 
@@ -205,7 +230,7 @@ class FusedMLP(nn.Module):
         y: Tensor = self.whole(x, self.up.weight, self.down.weight)
         return y
 
-    def readers(self) -> list[Linear]:
+    def readers(self) -> list[nn.Linear]:
         """The products that read the residual stream."""
         return [self.up]
 
@@ -225,7 +250,7 @@ class FusedGatedMLP(nn.Module):
         y: Tensor = self.whole(x, self.gate.weight, self.up.weight, self.down.weight)
         return y
 
-    def readers(self) -> list[Linear]:
+    def readers(self) -> list[nn.Linear]:
         """The products that read the residual stream."""
         return [self.gate, self.up]
 
@@ -245,7 +270,34 @@ def make_model(config: Config, dtype: torch.dtype) -> GPT:
     """The model that the configuration names; `dtype`: of the activations."""
     if config.loss == "fused":
         return FusedHeadGPT(config, dtype)
+    if config.ngram != "none":
+        return NgramGPT(config, dtype)
     return GPT(config, dtype)
+
+
+def make_embedding(config: Config, dtype: torch.dtype) -> nn.Embedding:
+    """The embedding that the configuration names; `dtype`: of the activations."""
+    if config.embedding == "nki":
+        return NkiEmbedding(rows=config.vocab_size, width=config.width, dtype=dtype, lnc=config.lnc)
+    return nn.Embedding(num_embeddings=config.vocab_size, embedding_dim=config.width)
+
+
+def make_projection(
+    config: Config, in_features: int, out_features: int
+) -> NkiFp8Projection | TorchFp8Projection | Linear:
+    """The product of a block that the configuration names."""
+    if config.projection == "fp8_nki":
+        return NkiFp8Projection(in_features=in_features, out_features=out_features, lnc=config.lnc)
+    if config.projection == "fp8_torch":
+        return TorchFp8Projection(in_features=in_features, out_features=out_features)
+    return Linear(in_features=in_features, out_features=out_features)
+
+
+def make_ngram_mix(config: Config) -> NkiNgramMix | TorchNgramMix:
+    """The mix of logits and n-gram counts that the configuration names."""
+    if config.ngram == "nki":
+        return NkiNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size, lnc=config.lnc)
+    return TorchNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size)
 
 
 def make_norm(config: Config) -> NkiRMSNorm | TorchRMSNorm:

@@ -21,6 +21,7 @@ from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import training_batches
 from recipe.model import GPT, activation_dtype, make_model
+from recipe.ngram_counts import NgramCounts
 from recipe.optim import make_average, make_optimizers, set_learning_rate
 from recipe.ranks import agree, average_gradients, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
@@ -60,6 +61,9 @@ def train(config: Config) -> GPT:
     if config.ema_decay > 0.0:
         average = make_average(config, owned[ranks.rank])
     batches = training_batches(config, ranks.device)
+    if config.ngram != "none":
+        counts = NgramCounts(config)
+        batches = counts.counting(batches)
 
     step = 0
     while True:
@@ -79,6 +83,8 @@ def train(config: Config) -> GPT:
             average.step()
         if config.world_size > 1:
             share_parameters(ranks, owned)
+        if config.ngram != "none" and step + 1 == config.ngram_updates:
+            counts.fill(config, model)
         model.zero_grad(set_to_none=True)
         synchronize(config)
         prepare.record_step_boundary(step)
