@@ -142,6 +142,23 @@ def test_python_cannot_look_at_run_time_values(use: Callable[[Any], Any]) -> Non
             run(lambda: use(loaded(1)))
 
 
+def moved(made: Any, start: Any = None) -> None:
+    nisa.tensor_copy(dst=tile(4, 2), src=made[:, nl.ds(scalar(4) if start is None else start, 2)])
+
+
+def test_a_slice_can_start_at_a_run_time_value() -> None:
+    x = np.arange(24, dtype=np.int32).reshape(4, 6)
+
+    def body(out: Any, x: Any) -> None:
+        def copy(i: Any) -> None:
+            nisa.tensor_copy(dst=out[:, nl.ds(i, 2)], src=x[:, nl.ds(4 - i, 2)])
+
+        nl.fori_loop(0, 6, copy, step=2)
+
+    (found,) = on_chip(body, x, outputs=[((4, 6), I32)])
+    assert found.tolist() == x[:, [4, 5, 2, 3, 0, 1]].tolist()
+
+
 def loop(lower: Any = 0, upper: Any = 2, body: Any = lambda i: None, **more: Any) -> None:
     nl.fori_loop(lower, upper, body, **more)
 
@@ -184,6 +201,17 @@ CHECKS = {
     ),
     "mixing widths": Check(
         lambda: scalar() + scalar(dtype=nl.int64), "scalars of one width", lambda: scalar() + scalar()
+    ),
+    "int64 offset on chip": Check(
+        lambda: moved(tile(4, 6), scalar(dtype=nl.int64)), "on chip an offset has 32 bits", lambda: moved(tile(4, 6))
+    ),
+    "slice beyond the end": Check(
+        lambda: moved(tile(4, 6), loaded(5)), "outside the 5 positions", lambda: moved(tile(4, 6), loaded(4))
+    ),
+    "slice of partitions": Check(
+        lambda: tile(4, 6)[nl.ds(loaded(0), 2)],
+        "partitions of an on-chip tensor",
+        lambda: nl.zeros((4, 6), nl.float32, nl.hbm)[nl.ds(loaded(0), 2)],
     ),
     "int64 bound": Check(
         lambda: loop(upper=scalar(dtype=nl.int64)), "compared at 32 bits", lambda: loop(upper=scalar())

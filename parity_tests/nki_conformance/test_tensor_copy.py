@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nki.isa as nisa
+import nki.language as nl
 import numpy as np
 import pytest
 
@@ -12,9 +13,12 @@ from parity_tests.nki_program import (
     BF16,
     FP32,
     PAIRS,
+    Check,
+    empty,
     numbers,
     on_chip,
     same_bits,
+    tile,
     wide,
 )
 
@@ -58,3 +62,19 @@ def test_comparing_bits_tells_one_ulp_apart() -> None:
     assert same_bits(x, x.copy())
     assert not same_bits(x, y)
     assert not same_bits(x, x.astype(BF16))
+
+
+def copy(value: int, engine: Any) -> None:
+    nisa.tensor_copy(dst=empty(2, 3, dtype=nl.int32), src=tile(2, 3, dtype=nl.int32, value=value), engine=engine)
+
+
+def test_the_scalar_engine_copies_integers_through_fp32() -> None:
+    Check(
+        lambda: copy(2**24 + 1, nisa.engine.scalar),
+        "changes on its way through fp32",
+        lambda: [
+            copy(2**24, nisa.engine.scalar),
+            copy(2**24 + 1, nisa.engine.vector),
+            copy(2**24 + 1, nisa.engine.gpsimd),
+        ],
+    ).hold()

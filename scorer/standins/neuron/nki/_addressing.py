@@ -12,7 +12,7 @@ from ._dtypes import int32, uint32
 from ._errors import refuse
 from ._indirect import ScalarIndirect, VectorIndirect
 from ._patterns import reach
-from ._scalars import RuntimeScalar
+from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
@@ -21,9 +21,23 @@ def select(base: NkiTensor, dim: int, index: Any) -> NkiTensor:
     """`base` at the position `index` of dimension `dim`, which is removed."""
     _static(base)
     _check_scalar(index, "index")
+    _check_width(base, index, "index")
     step = base._array.strides[dim]
     template = base[(*[slice(None)] * dim, 0)]
     return ScalarIndirect(template, index, step, base.shape[dim])
+
+
+def moved_slice(base: NkiTensor, items: Sequence[Any], dim: int) -> NkiTensor:
+    """`base[items]`, of which the item of dimension `dim` is a `RuntimeSlice`."""
+    _static(base)
+    if dim == 0 and base._storage.on_chip:
+        refuse("partitions of an on-chip tensor cannot be chosen by a run-time value")
+    part: RuntimeSlice = items[dim]
+    if type(part.size) is not int or not 1 <= part.size <= base.shape[dim]:
+        refuse(f"{part.size!r} positions of dimension {dim} of {base.shape}", "size")
+    template = base[(*items[:dim], slice(0, part.size), *items[dim + 1 :])]
+    _check_width(base, part.start, "start")
+    return ScalarIndirect(template, part.start, base._array.strides[dim], base.shape[dim] - part.size + 1)
 
 
 def vector_select(base: NkiTensor, dim: int, offsets: Any) -> NkiTensor:
@@ -78,6 +92,7 @@ def pattern_view(
 
 def _moved(base: NkiTensor, template: NkiTensor, index: Any, dim: int, step: int) -> NkiTensor:
     _check_scalar(index, "scalar_offset")
+    _check_width(base, index, "scalar_offset")
     storage = base._storage
     if not storage.on_chip:
         return ScalarIndirect(template, index, step, _positions(template, step))
@@ -125,6 +140,11 @@ def _check_scalar(index: Any, operand: str) -> None:
     if index.size != 1:
         refuse(f"shape {index.shape}, expected (1, 1)", operand)
     _check_integers(index, operand)
+
+
+def _check_width(base: NkiTensor, index: Any, operand: str) -> None:
+    if base._storage.on_chip and isinstance(index, RuntimeScalar) and getattr(index, "dtype", int32) != int32:
+        refuse("an int64 scalar addresses HBM only; on chip an offset has 32 bits", operand)
 
 
 def _check_offsets(base: NkiTensor, offsets: Any) -> None:

@@ -20,16 +20,21 @@ _PATTERN_RANK = 4
 
 
 def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | None = None) -> Instruction:
-    """Copies on chip, same partitions and elements per partition: bits if the types are equal, else through fp32."""
+    """Copies on chip, same partitions and elements per partition.
+
+    The bits if the types are equal; else, and integers on the Scalar engine, through fp32.
+    """
     source = read(src, "src")
     dst = target(dst)
     fit(dst, source, "src")
-    if engine is not _UNKNOWN and choose(engine, _COPY_ENGINES) is _GPSIMD:
+    chosen = engine if engine is _UNKNOWN else choose(engine, _COPY_ENGINES)
+    if chosen is _GPSIMD:
         only_sbuf(src, "src", "GpSimd")
         only_sbuf(dst, "dst", "GpSimd")
     if src._storage is dst._storage:
         _check_overlap(src, dst)
-    write(dst, source if source.dtype == dst._array.dtype else to_float32(source, "src"))
+    bits = source.dtype == dst._array.dtype and not (chosen is _SCALAR and source.dtype in INTEGERS)
+    write(dst, source if bits else to_float32(source, "src"))
     return Instruction()
 
 
@@ -119,7 +124,7 @@ def affine(
     return column.astype(np.int32)[:, None] + row.astype(np.int32)[None, :]
 
 
-_UNKNOWN, _GPSIMD = engine.unknown, engine.gpsimd
+_UNKNOWN, _GPSIMD, _SCALAR = engine.unknown, engine.gpsimd, engine.scalar
 _COPY_ENGINES = (engine.vector, engine.scalar, engine.gpsimd)
 _MEMSET_ENGINES = (engine.vector, engine.gpsimd)
 

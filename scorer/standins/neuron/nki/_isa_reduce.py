@@ -70,7 +70,7 @@ def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: str | None = Non
         refuse(f"{op!r}; expected one of nl.{', nl.'.join(_PARTITION_REDUCTIONS)}", "op")
     dst = target(dst, max_rank=_PARTITION_RANK)
     only_sbuf(dst, "dst", "GpSimd")
-    values = read_float32(data, "data") if found.bitvec is None else read(data, "data")
+    values = (read if found.bitvec is not None else read_float32)(data, "data", _PARTITION_RANK)
     only_sbuf(data, "data", "GpSimd")
     free = values.size // values.shape[0]
     if dst.shape[0] != 1 or dst.size != free:

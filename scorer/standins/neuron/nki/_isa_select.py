@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._alu import COMPARISONS, OPERATORS, Operator, operator_of, reduction
-from ._dtypes import FP32_MIN, int8, int16, int32, uint8, uint16, uint32
+from ._dtypes import FLOATS, FP32_MIN, int8, int16, int32, uint8, uint16, uint32
 from ._enums import reduce_cmd
 from ._errors import refuse
 from ._isa_data import affine
@@ -28,6 +28,7 @@ from ._operands import (
 
 _PREDICATES = (int8, uint8, int16, uint16)
 _IDLE = reduce_cmd.idle
+_EXACT = 2**24
 _COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce)
 
 
@@ -76,13 +77,23 @@ def range_select(
     turns the fill into -inf.
     """
     compare0, compare1 = _comparison(comp_op0, "comp_op0"), _comparison(comp_op1, "comp_op1")
+    for operand, compare in (("comp_op0", compare0), ("comp_op1", compare1)):
+        if compare.name == "not_equal":
+            refuse(
+                "nl.not_equal is no comparison of range_select; equal, less, less_equal, greater, greater_equal",
+                operand,
+            )
     if on_false_value != FP32_MIN:
         refuse(f"{on_false_value!r}; the hardware fills with {FP32_MIN}", "on_false_value")
     dst = target(dst)
     values = read_float32(on_true_tile, "on_true_tile")
     fit(dst, values, "on_true_tile")
+    if on_true_tile.dtype not in FLOATS:
+        refuse(f"type {on_true_tile.dtype}, expected floating point", "on_true_tile")
     partitions = values.shape[0]
     values = values.reshape(partitions, -1)
+    if not 0 <= range_start <= _EXACT - values.shape[1]:
+        refuse(f"{range_start}: positions are compared in fp32, exact below 2^24 = {_EXACT}", "range_start")
     position = np.float32(range_start) + np.arange(values.shape[1], dtype=np.float32)[None, :]
     lower, upper = vector(bound0, partitions, "bound0"), vector(bound1, partitions, "bound1")
     result = np.where(compare0.binary(position, lower) & compare1.binary(position, upper), values, np.float32(FP32_MIN))
@@ -132,6 +143,8 @@ def _reduce(dst: Any, values: np.ndarray[Any, Any], command: Any, op: Any, resul
             refuse("needs a reduce_cmd, e.g. reset_reduce; idle may overwrite the registers", "reduce_res")
         registers.forget()
         return
+    if result is not None and getattr(result, "dtype", None) not in FLOATS:
+        refuse(f"type {getattr(result, 'dtype', result)!r}, expected floating point", "reduce_res")
     if command not in _COMMANDS:
         refuse(f"{command!r}; expected idle, reset, reduce or reset_reduce", "reduce_cmd")
     accumulate(registers, command, reduction(op, "reduce_op", ("maximum",)), values, result)

@@ -12,6 +12,7 @@ from ._core import PARTITIONS, current
 from ._dtypes import SCALAR_ONLY, Dtype, as_dtype, assign, uint8
 from ._errors import refuse
 from ._placement import place
+from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage, allocate
 from ._tensor import NkiTensor
 
@@ -104,9 +105,9 @@ def shared_identity_matrix(n: int, dtype: Any = uint8, dst: Any = None) -> NkiTe
     return tensor
 
 
-def ds(start: int, size: int) -> slice:
-    """The slice of `size` elements from `start`."""
-    return slice(start, start + size)
+def ds(start: Any, size: int) -> Any:
+    """The slice of `size` elements from `start`, an int or a run-time value (a register, an `NkiScalar`)."""
+    return RuntimeSlice(start, size) if isinstance(start, RuntimeScalar) else slice(start, start + size)
 
 
 def is_hbm(buffer: Any) -> bool:

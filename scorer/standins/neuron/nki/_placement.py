@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import PARTITIONS, PSUM_BANK_BYTES, SBUF_PARTITION_BYTES, Core
-from ._dtypes import Dtype
+from ._dtypes import Dtype, declared
 from ._errors import refuse
 from ._storage import Buffer, PsumStorage, Rows, SbufStorage, Storage
 from ._tensor import QUADRANT, NkiTensor
@@ -33,7 +33,7 @@ class _Placed(Storage):
     def _put(self, address: tuple[int, int]) -> None:
         self.partition, self.start = address
         self.last = self.partition + self.array.shape[0]
-        self.end = self.start + self.partition_bytes
+        self.end = self.start + self.device_bytes
         self.overwriter = None
         self.shares = WeakSet()
         placed = _placed.setdefault(self.core, {}).setdefault(self.buffer, WeakSet())
@@ -106,14 +106,14 @@ class PlacedPsum(_Placed, PsumStorage):
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str, address: tuple[int, int]) -> None:
         Storage.__init__(self, core, shape, dtype, Buffer.psum, name)
         _check(self, address, len(core.bank_used) * PSUM_BANK_BYTES)
-        if address[1] % PSUM_BANK_BYTES and (address[1] + self.partition_bytes - 1) // PSUM_BANK_BYTES != (
+        if address[1] % PSUM_BANK_BYTES and (address[1] + self.device_bytes - 1) // PSUM_BANK_BYTES != (
             address[1] // PSUM_BANK_BYTES
         ):
             refuse(
                 f"{address}: a PSUM tile of several banks starts on one (a multiple of {PSUM_BANK_BYTES})", "address"
             )
         self.bank = address[1] // PSUM_BANK_BYTES
-        self.banks = -(-self.partition_bytes // PSUM_BANK_BYTES)
+        self.banks = -(-self.device_bytes // PSUM_BANK_BYTES)
         self._states = np.zeros(self.array.size, np.uint8)
         before = _in_banks(core)
         self._put(address)
@@ -180,10 +180,11 @@ def _check(tile: Storage, address: tuple[int, int], limit: int) -> None:
             f"{address} for {tile.array.shape}: starts at partition 0, 32, 64 or 96 and ends at {PARTITIONS} at most",
             "address",
         )
-    if start % tile.array.itemsize or start + tile.partition_bytes > limit:
+    element = declared(tile.array.dtype)
+    if start % element.itemsize or start + tile.device_bytes > limit:
         refuse(
-            f"{address} for {tile.array.shape} {tile.array.dtype}: a multiple of the element's {tile.array.itemsize} "
-            f"bytes, and at most {limit - tile.partition_bytes} (a partition has {limit})",
+            f"{address} for {tile.array.shape} {element}: a multiple of the element's {element.itemsize} "
+            f"bytes, and at most {limit - tile.device_bytes} (a partition has {limit})",
             "address",
         )
 

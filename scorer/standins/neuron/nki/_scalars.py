@@ -13,3 +13,13 @@ class RuntimeScalar:
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
+
+
+class RuntimeSlice:
+    """`size` positions from a run-time one on, made by `nl.ds`."""
+
+    __slots__ = ("size", "start")
+
+    def __init__(self, start: RuntimeScalar, size: int) -> None:
+        self.start = start
+        self.size = size

@@ -89,6 +89,11 @@ class Storage:
         """For messages: name with a trailing blank, or nothing."""
         return f"{self.name!r} " if self.name else ""
 
+    @property
+    def device_bytes(self) -> int:
+        """Bytes that it takes of each partition of a device: fewer than here with NKI_PRECISE_FP=0."""
+        return _partition_bytes(self.array.shape, declared(self.array.dtype))
+
     def declare_full(self) -> None:
         """Every element has been written."""
         self.full = True
@@ -175,7 +180,7 @@ class SbufStorage(Storage):
 
     def __del__(self) -> None:
         if hasattr(self, "partition_bytes"):
-            self.core.release_sbuf(_partition_bytes(self.array.shape, declared(self.array.dtype)))
+            self.core.release_sbuf(self.device_bytes)
 
 
 # States of a PSUM element. Reading turns 2 into 3 and leaves the others: state |= state >> 1.
@@ -194,8 +199,7 @@ class PsumStorage(Storage):
 
     def __del__(self) -> None:
         if hasattr(self, "partition_bytes"):
-            taken = _partition_bytes(self.array.shape, declared(self.array.dtype))
-            self.core.release_psum(taken, self.bank, self.banks)
+            self.core.release_psum(self.device_bytes, self.bank, self.banks)
 
     def declare_full(self) -> None:
         """Every element has been written; reads and writes are still noted."""

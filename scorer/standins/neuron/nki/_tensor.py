@@ -16,7 +16,7 @@ import numpy as np
 from ._dtypes import Array, Dtype, as_dtype, declared
 from ._errors import refuse
 from ._patterns import by_name, fill, overlaps, pairs, reach, spread
-from ._scalars import RuntimeScalar
+from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage
 
 QUADRANT = 32
@@ -142,6 +142,10 @@ class NkiTensor:
                 ):
                     self._refuse_slice(dim, item)
                 parts.append(slice(start, stop, step))
+            elif type(item) is RuntimeSlice:
+                from ._addressing import moved_slice
+
+                return moved_slice(self, items, dim)
             else:
                 start = self._position(dim, item)
                 parts.append(slice(start, start + 1))
