@@ -87,6 +87,7 @@ _EXACT_INTEGER = 2**24
 _FLOAT8_E4M3_MAX = 240.0
 _FLOAT8_E4M3_OVERFLOW = 248.0  # halfway to 256, which the format would need next: RNE goes up
 _POISON_INTEGER = 4
+_POISONED_BYTES = 1 << 16
 
 
 def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
@@ -106,7 +107,13 @@ def as_dtype(value: Any, operand: str = "dtype") -> Dtype:
 
 
 def poison(array: Array) -> None:
-    """Fills new memory with NaN, or 4 where the type has none, so that a result that depends on it shows."""
+    """Fills new memory with NaN, or 4 where the type has none, so that a result that depends on it shows.
+
+    Large memory is left as it is, since filling it takes as long as an instruction: that nothing is read before it is
+    written is checked element by element anyway (`Storage.note_read`).
+    """
+    if array.nbytes > _POISONED_BYTES:
+        return
     if array.dtype in FLOATS:
         array.fill(np.nan)
     elif array.dtype == bool_:

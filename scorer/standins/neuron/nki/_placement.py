@@ -114,7 +114,7 @@ class PlacedPsum(_Placed, PsumStorage):
             )
         self.bank = address[1] // PSUM_BANK_BYTES
         self.banks = -(-self.device_bytes // PSUM_BANK_BYTES)
-        self._states = np.zeros(self.array.size, np.uint8)
+        self._begin_states()
         before = _in_banks(core)
         self._put(address)
         core.occupy_psum([more - less for more, less in zip(_in_banks(core), before, strict=True)])
@@ -141,7 +141,7 @@ class PlacedPsum(_Placed, PsumStorage):
     def lose(self, to: _Placed) -> None:
         """Its contents were overwritten: the next matmul into it begins a group."""
         super().lose(to)
-        self._states.fill(0)
+        self._begin_states()
 
 
 def is_placed(storage: Storage) -> bool:

@@ -45,6 +45,7 @@ class Storage:
     __slots__ = (
         "__weakref__",
         "_marks",
+        "_news",
         "_unit",
         "array",
         "buffer",
@@ -72,6 +73,7 @@ class Storage:
         self.watched = True
         self.writable = True
         self._marks: Marks | None = None
+        self._news = False  # marks that nobody has looked at all together
         self._unit = self.array.itemsize
 
     @classmethod
@@ -111,8 +113,13 @@ class Storage:
             size = view.size if rows is None else view.size // view.shape[0] * rows.size
             missing = size if written is None else int(written.size - np.count_nonzero(written))
             self._refuse_unwritten(view, missing, size, operand)
-        if rows is None and self._covers(view):
+        if (rows is None and self._covers(view)) or self._is_all_written():
             self.declare_full()
+
+    def _is_all_written(self) -> bool:
+        """Whether a tile that was written piece by piece is complete: looked at once after each piece, by a reader."""
+        news, self._news = self._news, False
+        return news and self._marks is not None and bool(self._marks.all())
 
     def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> NoReturn:
         refuse(
@@ -142,6 +149,7 @@ class Storage:
         if self._marks is None:
             self._marks = np.zeros(self.array.nbytes // self._unit, np.uint8)
         self._marks_under(view)[... if where is None else where] = mark  # type: ignore[index]
+        self._news = True
 
     def _covers(self, view: NkiTensor) -> bool:
         return view._array.nbytes == self.array.nbytes and not view._repeats
@@ -190,12 +198,16 @@ _UNWRITTEN, _OTHER, _MATMUL, _MATMUL_READ = range(4)
 class PsumStorage(Storage):
     """A PSUM tile. Always watched: a matmul may accumulate only onto what matmuls wrote and nobody read since."""
 
-    __slots__ = ("_states", "bank", "banks")
+    __slots__ = ("_state", "_states", "bank", "banks")
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
         self.bank, self.banks = core.reserve_psum(_partition_bytes(shape, dtype), name)
         super().__init__(core, shape, dtype, Buffer.psum, name)
-        self._states: Marks = np.zeros(self.array.size, np.uint8)
+        self._begin_states()
+
+    def _begin_states(self) -> None:
+        self._state: int | None = _UNWRITTEN  # of all elements, while they have the same: then _states means nothing
+        self._states: Marks = np.empty(self.array.size, np.uint8)
 
     def __del__(self) -> None:
         if hasattr(self, "partition_bytes"):
@@ -209,12 +221,18 @@ class PsumStorage(Storage):
     def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
         """As for any memory; and closes the accumulation groups that it reads."""
         super().note_read(view, operand, rows)
+        if self._state is not None and self._is_whole(view):
+            self._state |= self._state >> 1
+            return
         states = self._states_under(view)
         states |= states >> 1
 
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """As for any memory; a matmul may no longer accumulate onto it."""
         super().note_write(view, where)
+        if where is None and self._is_whole(view):
+            self._state = _OTHER
+            return
         states = self._states_under(view)
         states[... if where is None else where] = _OTHER
 
@@ -224,13 +242,19 @@ class PsumStorage(Storage):
 
         `accumulate=None`: the first matmul to write an element overwrites it, later ones add.
         """
-        states = self._states_under(view)
         adds: NDArray[np.bool_] | bool = False
-        if accumulate is not False:
-            self._check_group(states, accumulate)
-            adds = bool(accumulate) or states == _MATMUL
+        if self._state is not None and self._is_whole(view):
+            if accumulate is not False:
+                self._check_group(np.array([self._state], np.uint8), accumulate)
+                adds = bool(accumulate) or self._state == _MATMUL
+            self._state = _MATMUL
+        else:
+            states = self._states_under(view)
+            if accumulate is not False:
+                self._check_group(states, accumulate)
+                adds = bool(accumulate) or states == _MATMUL
+            states[...] = _MATMUL
         super().note_write(view)
-        states[...] = _MATMUL
         return adds
 
     def _check_group(self, states: Marks, accumulate: bool | None) -> None:
@@ -252,9 +276,15 @@ class PsumStorage(Storage):
                 "accumulate",
             )
 
+    def _is_whole(self, view: NkiTensor) -> bool:
+        return view._array.itemsize == self.array.itemsize and self._covers(view)
+
     def _states_under(self, view: NkiTensor) -> Marks:
         if view._array.itemsize != self.array.itemsize:
             refuse("a PSUM tile cannot be used through a view of another element size", "dst")
+        if self._state is not None:
+            self._states.fill(self._state)
+            self._state = None
         return _under(self._states, self.array.itemsize, view)
 
 
