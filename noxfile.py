@@ -255,13 +255,14 @@ def handkept(session: nox.Session) -> None:
 
 @nox.session(requires=["base"])
 def bench(session: nox.Session) -> None:
-    """Measure builder, static review (at most 1 s), observing (1.03), trusted scoring (at least 0.9), device (1.5)."""
+    """Measure builder, review (at most 1 s), observing (1.03), trusted scoring (over 0.9), kernels, device (1.5)."""
     constraints = str(ROOT / "constraints.txt")
     session.install("--constraint", constraints, *nox.project.dependency_groups(PROJECT, "bench"))
     python(session, "-m", "parity_tests.bench_builder", "--tools", session.bin)
     python(session, "-m", "parity_tests.bench_review")
     python(session, "-m", "parity_tests.bench_observer", *session.posargs)
     python(session, "-m", "parity_tests.bench_trusted")
+    python(session, "-m", "parity_tests.bench_kernels")
     stand_ins = os.pathsep.join(str(ROOT / "scorer" / "standins" / name) for name in ("neuron", "kit"))
     python(session, "-m", "parity_tests.bench_device", PYTHONPATH=stand_ins)
 
