@@ -136,6 +136,8 @@ def dma_transpose(
     else:
         if dge_mode not in (_ANY_DGE, _HWDGE):
             refuse(f"{dge_mode!r}; a transpose of a static view takes unknown or hwdge", "dge_mode")
+        _reachable(src, "src")
+        _reachable(dst, "dst")
         static = _present(src, "src", skip)
         if static is None:
             return Instruction()
@@ -203,10 +205,11 @@ def _present(value: Any, operand: str, skip: bool) -> NkiTensor | None:
     return tensor
 
 
-def _dma_source(src: Any, dst: Any, operand: str = "src") -> Array:
+def _dma_source(src: NkiTensor, dst: NkiTensor, operand: str = "src") -> Array:
     """The elements of `src`; checks that both ends are memory that a DMA reaches."""
-    _reachable(src, operand)
-    _reachable(dst, "dst")
+    if src._storage.buffer is Buffer.psum or dst._storage.buffer is Buffer.psum:
+        _reachable(src, operand)
+        _reachable(dst, "dst")
     if dst._repeats:
         refuse(f"a view {dst.shape} that names elements more than once cannot be written", "dst")
     return _source(src, operand)
@@ -240,6 +243,8 @@ def _check_writable(dst: Any) -> None:
 
 
 def _check_dma(priority: Any, mode: Any, by: Any, outside: Any) -> None:
+    if mode is _ANY_DGE and by is _UNKNOWN and outside is _ERROR and priority is None:
+        return
     if priority is not None:
         refuse("needs Trn3; the target is Trn2", "priority")
     if not isinstance(mode, dge_mode):

@@ -338,7 +338,7 @@ class SharedStorage(Storage):
         if not self.full and not (found & _EVER).all():
             missing = int(np.count_nonzero(found & _EVER == 0))
             self._refuse_unwritten(view, missing, found.size, operand)
-        if self._touched[1 - core] and np.any(found & _WROTE[1 - core]):
+        if self._touched[1 - core] and (found & _WROTE[1 - core]).any():
             self._refuse_race("reads elements", "wrote", operand)
         if rows is None:
             found |= _READ[core]
@@ -354,10 +354,9 @@ class SharedStorage(Storage):
         assert marks is not None
         if self._touched[1 - core]:
             found = marks if where is None else marks[where]
-            if np.any(found & _WROTE[1 - core]):
-                self._refuse_race("overwrites elements", "wrote", "dst")
-            if np.any(found & _READ[1 - core]):
-                self._refuse_race("overwrites elements", "reads", "dst")
+            if (found & (_WROTE[1 - core] | _READ[1 - core])).any():
+                did = "wrote" if (found & _WROTE[1 - core]).any() else "reads"
+                self._refuse_race("overwrites elements", did, "dst")
         marks[... if where is None else where] = _EVER | _WROTE[core]
 
     def _begin(self) -> int:
