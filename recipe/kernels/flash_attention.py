@@ -5,10 +5,11 @@ included. q, k and v are [B, T, H, D] in any floating dtype; y has the dtype of 
 weights are rounded to the dtype of q before they meet v. The scores are never in HBM: the backward kernel makes them
 again from the logarithms of the rows' sums, which the forward one leaves.
 
-What the kernels need: D <= 256, in products over at most 128 at a time; T * D <= 524,288 (keys and values of one head
-stay in SBUF; in the backward kernel also their gradients, in fp32 about 100 KiB of each partition together); q, k and v
-contiguous, of equal shape. Any B, T and H, LNC 1 and 2 (cores share the heads). 128 queries are taken at a time, with
-512 keys or fewer: one bank of PSUM.
+What the kernels need: D <= 256, in products over at most 128 at a time; T * D <= 524,288 (keys and values of a head
+stay in SBUF; in the backward kernel also their gradients, in fp32); q, k and v contiguous, of equal shape. Any B, T and
+H, LNC 1 and 2 (cores share the heads of the whole batch). 128 queries are taken at a time, with 512 keys or fewer: one
+bank of PSUM. Heads that lie side by side and fit are loaded and stored together, since a DMA of few bytes in a row is
+slow.
 """
 
 from __future__ import annotations
@@ -22,9 +23,20 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
+from recipe.kernels.attention_tiles import (
+    head_columns,
+    hide,
+    hides,
+    key_chunks,
+    load_positions,
+    load_tiles,
+    runs_of_core,
+    store_tiles,
+    turned_heads,
+)
 from recipe.kernels.products import (
-    BANK,
     PARTITIONS,
+    bytes_of,
     even_blocks,
     load,
     parts,
@@ -32,7 +44,6 @@ from recipe.kernels.products import (
     transposed,
     transposed_blocks,
 )
-from recipe.kernels.tiling import share
 
 MAX_HEAD = 256
 MAX_ELEMENTS = 2048 * 256  # of one head: T * D
@@ -110,42 +121,56 @@ class AttentionFunction(torch.autograd.Function):
 
 @nki.jit
 def flash_attention_forward(q: Any, k: Any, v: Any, window: int) -> Any:
-    """q, k, v [B, T, H, D] -> y [B, T, H, D] like q, lse [B, T, H, 1] fp32: the logarithm of each row's sum."""
+    """q, k, v [B, T, H, D] -> y [B, T, H, D] like q, lse [B, T, H] fp32: the logarithm of each row's sum."""
     batch, positions, heads, width = q.shape
     check_sizes("flash_attention_forward", q, k, v)
     y = nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm)
-    lse = nl.ndarray(shape=(batch, positions, heads, 1), dtype=nl.float32, buffer=nl.shared_hbm)
-    for row, head in heads_of_core(batch, heads):
-        attend_head(q, k, v, row, head, window, y, lse)
+    lse = nl.ndarray(shape=(batch, positions, heads), dtype=nl.float32, buffer=nl.shared_hbm)
+    for row, heads_taken in runs_of_core(q, 3 * bytes_of(q.dtype)):
+        attend_heads(q, k, v, row, heads_taken, window, y, lse)
     return y, lse
 
 
-def attend_head(q: Any, k: Any, v: Any, row: int, head: int, window: int, y: Any, lse: Any) -> None:
-    """One head's y and lse. Its keys and values are in SBUF until this returns."""
-    positions, width = q.shape[1], q.shape[3]
-    keys = transposed(load_tiles(k, row, head))
-    values = load_tiles(v, row, head)
-    for first, last in parts(positions, PARTITIONS):
-        query = transposed([load(q[row, first:last, head, 0:width])])
-        out, logarithm = attend(query, keys, values, first, window, width)
-        nisa.dma_copy(dst=y[row, first:last, head, 0:width], src=out)
-        nisa.dma_copy(dst=lse[row, first:last, head, 0:1], src=logarithm)
+def attend_heads(q: Any, k: Any, v: Any, row: int, taken: tuple[int, int], window: int, y: Any, lse: Any) -> None:
+    """y and lse of the heads `taken` of one row. Their keys and values are in SBUF until this returns."""
+    (left, right), width = taken, q.shape[3]
+    columns = head_columns(right - left, width)
+    keys = turned_heads(load_tiles(k, row, taken), columns)
+    values = load_tiles(v, row, taken)
+    for first, last in parts(q.shape[1], PARTITIONS):
+        count = last - first
+        queries = load_positions(q, row, taken, first, last)
+        out = nl.ndarray(shape=(count, (right - left) * width), dtype=q.dtype, buffer=nl.sbuf)
+        logarithms = nl.ndarray(shape=(count, right - left), dtype=nl.float32, buffer=nl.sbuf)
+        for head, (start, end) in enumerate(columns):
+            attend(
+                transposed([queries[0:count, start:end]]),
+                keys[head],
+                [tile[0 : tile.shape[0], start:end] for tile in values],
+                first,
+                window,
+                out[0:count, start:end],
+                logarithms[0:count, head : head + 1],
+            )
+        nisa.dma_copy(dst=y[row, first:last, left:right, 0:width], src=out)
+        nisa.dma_copy(dst=lse[row, first:last, left:right], src=logarithms)
 
 
-def attend(query: list[Any], keys: list[Any], values: list[Any], first: int, window: int, width: int) -> Any:
-    """Queries from position `first` on, turned around, against all keys that they see: y [count, D], lse [count, 1].
+def attend(query: list[Any], keys: list[Any], values: list[Any], first: int, window: int, out: Any, lse: Any) -> None:
+    """Write y [count, D] and lse [count, 1] of queries from position `first` on, turned around, over all keys that they
+    see.
 
     After each chunk of keys: m is the largest score so far, total the sum of exp(score - m), and mixed the sum of
     exp(score - m) * v; a larger m scales both down.
     """
-    count, dtype, scale = query[0].shape[1], query[0].dtype, width**-0.5
-    column = (count, 1)
+    count, width = out.shape
+    column, scale = (count, 1), width**-0.5
     m = total = mixed = None
     for start, end in key_chunks(first, first + count, window):
         scores = product(query, keys, (0, count), (start, end))
         if hides(first, count, start, end, window):
             copied = nl.ndarray(shape=(count, end - start), dtype=nl.float32, buffer=nl.sbuf)
-            nisa.tensor_copy(dst=copied, src=scores)
+            nisa.tensor_copy(dst=copied, src=scores, engine=nisa.engine.scalar)  # GpSimd does not reach PSUM
             scores = hide(copied, first, start, window, HIDDEN)
         top = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=top, op=nl.maximum, data=scores, axis=1, keepdims=True)
@@ -154,7 +179,7 @@ def attend(query: list[Any], keys: list[Any], values: list[Any], first: int, win
             nisa.tensor_tensor(dst=higher, data1=top, data2=m, op=nl.maximum)
             top = higher
         bias = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
-        weights = nl.ndarray(shape=(count, end - start), dtype=dtype, buffer=nl.sbuf)
+        weights = nl.ndarray(shape=(count, end - start), dtype=out.dtype, buffer=nl.sbuf)
         part = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=bias, data=top, op0=nl.multiply, operand0=-scale)
         nisa.activation(
@@ -184,13 +209,10 @@ def attend(query: list[Any], keys: list[Any], values: list[Any], first: int, win
         m = top
     inverse = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
     logarithm = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
-    lse = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
-    out = nl.ndarray(shape=(count, width), dtype=dtype, buffer=nl.sbuf)
     nisa.reciprocal(dst=inverse, data=total)
     nisa.tensor_scalar(dst=out, data=mixed, op0=nl.multiply, operand0=inverse)
     nisa.activation(dst=logarithm, op=nl.log, data=total)
     nisa.scalar_tensor_tensor(dst=lse, data=m, op0=nl.multiply, operand0=scale, op1=nl.add, operand1=logarithm)
-    return out, lse
 
 
 @nki.jit
@@ -200,56 +222,79 @@ def flash_attention_backward(dy: Any, q: Any, k: Any, v: Any, y: Any, lse: Any, 
     With p = exp(q k^T / sqrt(D) - lse) and e = p * (dy v^T - sum over D of dy * y):
     dv = p^T dy, dk = e^T q / sqrt(D), dq = e k / sqrt(D).
     """
-    batch, positions, heads, width = q.shape
     check_sizes("flash_attention_backward", q, k, v)
-    dq, dk, dv = (
-        nl.ndarray(shape=(batch, positions, heads, width), dtype=q.dtype, buffer=nl.shared_hbm) for _ in range(3)
-    )
-    for row, head in heads_of_core(batch, heads):
-        retrace_head((dy, q, k, v, y, lse), row, head, window, (dq, dk, dv))
+    dq = nl.ndarray(shape=q.shape, dtype=q.dtype, buffer=nl.shared_hbm)
+    dk = nl.ndarray(shape=q.shape, dtype=q.dtype, buffer=nl.shared_hbm)
+    dv = nl.ndarray(shape=q.shape, dtype=q.dtype, buffer=nl.shared_hbm)
+    for row, taken in runs_of_core(q, 4 * bytes_of(q.dtype) + 8):
+        retrace_heads((dy, q, k, v, y, lse), row, taken, window, (dq, dk, dv))
     return dq, dk, dv
 
 
-def retrace_head(given: tuple[Any, ...], row: int, head: int, window: int, wanted: tuple[Any, Any, Any]) -> None:
-    """One head's dq, dk and dv. What it keeps in SBUF is free again when this returns."""
+def retrace_heads(
+    given: tuple[Any, ...], row: int, taken: tuple[int, int], window: int, wanted: tuple[Any, Any, Any]
+) -> None:
+    """dq, dk and dv of the heads `taken` of one row. What this keeps in SBUF is free again when it returns."""
     dy, q, k, v, y, lse = given
     dq, dk, dv = wanted
-    positions, width = q.shape[1], q.shape[3]
-    natural = load_tiles(k, row, head)
-    keys, values = transposed(natural), transposed(load_tiles(v, row, head))
-    key_sums = nl.ndarray(shape=(PARTITIONS, len(natural), width), dtype=nl.float32, buffer=nl.sbuf)
-    value_sums = nl.ndarray(shape=(PARTITIONS, len(natural), width), dtype=nl.float32, buffer=nl.sbuf)
+    (left, right), width = taken, q.shape[3]
+    columns = head_columns(right - left, width)
+    natural = load_tiles(k, row, taken)
+    keys, values = turned_heads(natural, columns), turned_heads(load_tiles(v, row, taken), columns)
+    shape = (PARTITIONS, len(natural), columns[-1][1])
+    key_sums = nl.ndarray(shape=shape, dtype=nl.float32, buffer=nl.sbuf)
+    value_sums = nl.ndarray(shape=shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=key_sums, value=0.0)
     nisa.memset(dst=value_sums, value=0.0)
-    for first, last in parts(positions, PARTITIONS):
-        tiles = [load(x[row, first:last, head, 0 : x.shape[3]]) for x in (dy, q, y, lse)]
-        sums = retrace(tiles, (natural, keys, values), (value_sums, key_sums), first, window)
-        store(dq[row, first:last, head, 0:width], sums, width**-0.5)
-    for tile, (first, last) in enumerate(parts(positions, PARTITIONS)):
-        store(dk[row, first:last, head, 0:width], key_sums[0 : last - first, tile, 0:width], width**-0.5)
-        store(dv[row, first:last, head, 0:width], value_sums[0 : last - first, tile, 0:width], 1.0)
+    for first, last in parts(q.shape[1], PARTITIONS):
+        tiles = [load_positions(x, row, taken, first, last) for x in (dy, q, y)]
+        rows = row_values(tiles[0], tiles[2], load(lse[row, first:last, left:right]))
+        out = nl.ndarray(shape=(last - first, columns[-1][1]), dtype=q.dtype, buffer=nl.sbuf)
+        for head, (start, end) in enumerate(columns):
+            sums = retrace(
+                [tile[0 : last - first, start:end] for tile in tiles[0:2]],
+                [column[0 : last - first, head : head + 1] for column in rows],
+                ([tile[0 : tile.shape[0], start:end] for tile in natural], keys[head], values[head]),
+                [total[0:PARTITIONS, 0 : shape[1], start:end] for total in (value_sums, key_sums)],
+                first,
+                window,
+            )
+            nisa.activation(dst=out[0 : last - first, start:end], op=nl.copy, data=sums, scale=width**-0.5)
+        nisa.dma_copy(dst=dq[row, first:last, left:right, 0:width], src=out)
+    store_tiles(dk, row, taken, key_sums, width**-0.5)
+    store_tiles(dv, row, taken, value_sums, 1.0)
+
+
+def row_values(dy: Any, y: Any, lse: Any) -> tuple[Any, Any]:
+    """For every query and head: the sum over D of dy * y, and minus the logarithm of the row's sum, [count, heads]."""
+    (count, heads), width = lse.shape, y.shape[1] // lse.shape[1]
+    both = nl.ndarray(shape=(count, heads, width), dtype=nl.float32, buffer=nl.sbuf)
+    along = nl.ndarray(shape=(count, heads), dtype=nl.float32, buffer=nl.sbuf)
+    minus_lse = nl.ndarray(shape=(count, heads), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=both, data1=dy, data2=y, op=nl.multiply)
+    nisa.tensor_reduce(dst=along, op=nl.add, data=both, axis=2)
+    nisa.tensor_scalar(dst=minus_lse, data=lse, op0=nl.multiply, operand0=-1.0)
+    return along, minus_lse
 
 
 def retrace(
-    tiles: list[Any], head: tuple[list[Any], list[Any], list[Any]], sums: tuple[Any, Any], first: int, window: int
+    tiles: list[Any],
+    rows: list[Any],
+    head: tuple[list[Any], list[Any], list[Any]],
+    sums: list[Any],
+    first: int,
+    window: int,
 ) -> Any:
     """Queries from position `first` on against all keys that they see; adds to dv and dk * sqrt(D) in `sums`, and
     returns dq * sqrt(D), fp32 in PSUM.
 
-    `tiles`: the queries' dy, q, y and lse; `head`: its keys, and keys and values turned around.
+    `tiles`: dy and q of the queries; `rows`: their values as `row_values` gives them; `head`: its keys, and keys and
+    values turned around.
     """
-    dy, q, y, lse = tiles
+    (dy, q), (along, minus_lse) = tiles, rows
     natural, keys, values = head
     count, width = q.shape
-    column = (count, 1)
     query, slope = transposed([q]), transposed([dy])
-    both = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-    along = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)  # sum over D of dy * y
-    minus_lse = nl.ndarray(shape=column, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=both, data1=dy, data2=y, op=nl.multiply)
-    nisa.tensor_reduce(dst=along, op=nl.add, data=both, axis=1, keepdims=True)
-    nisa.tensor_scalar(dst=minus_lse, data=lse, op0=nl.multiply, operand0=-1.0)
-
     dq = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.psum)
     started = False
     for start, end in key_chunks(first, first + count, window):
@@ -298,60 +343,3 @@ def check_sizes(kernel: str, q: Any, k: Any, v: Any) -> None:
     assert q.shape == k.shape == v.shape, f"{kernel}: q {q.shape}, k {k.shape} and v {v.shape} must have one shape"
     assert width <= MAX_HEAD, f"{kernel}: D = {width}, must be at most {MAX_HEAD}"
     assert positions * width <= MAX_ELEMENTS, f"{kernel}: T * D = {positions * width}, must be at most {MAX_ELEMENTS}"
-
-
-def heads_of_core(batch: int, heads: int) -> list[tuple[int, int]]:
-    """This core's heads: (row of the batch, head)."""
-    first, end = share(batch * heads, nl.program_id(axis=0), nl.num_programs(axes=0))
-    return [divmod(index, heads) for index in range(first, end)]
-
-
-def load_tiles(x: Any, row: int, head: int) -> list[Any]:
-    """All positions of one head [T, D], in tiles of 128."""
-    return [load(x[row, first:last, head, 0 : x.shape[3]]) for first, last in parts(x.shape[1], PARTITIONS)]
-
-
-def key_chunks(first: int, last: int, window: int) -> list[tuple[int, int]]:
-    """Runs of up to 512 keys, each from a multiple of 128, that hold all that queries `first` to `last` - 1 see."""
-    lowest = 0 if window == 0 else max(0, first - window + 1) // PARTITIONS * PARTITIONS
-    return [(lowest + start, lowest + end) for start, end in parts(last - lowest, BANK)]
-
-
-def hides(first: int, count: int, start: int, end: int, window: int) -> bool:
-    """Whether any of `count` queries from `first` on must not see one of the keys `start` to `end` - 1."""
-    return end - 1 > first or (window > 0 and start < first + count - window)
-
-
-def hide(tile: Any, first: int, start: int, window: int, value: float) -> Any:
-    """A tile [queries from `first`, keys from `start`] with `value` where the query must not see the key."""
-    count, length = tile.shape
-    shown = nl.ndarray(shape=(count, length), dtype=tile.dtype, buffer=nl.sbuf)
-    nisa.affine_select(  # query - key >= 0
-        dst=shown,
-        pattern=[[-1, length]],
-        offset=first - start,
-        channel_multiplier=1,
-        on_true_tile=tile,
-        on_false_value=value,
-        cmp_op=nl.greater_equal,
-    )
-    if window == 0 or start >= first + count - window:
-        return shown
-    near = nl.ndarray(shape=(count, length), dtype=tile.dtype, buffer=nl.sbuf)
-    nisa.affine_select(  # key - query + window > 0
-        dst=near,
-        pattern=[[1, length]],
-        offset=start - first + window,
-        channel_multiplier=-1,
-        on_true_tile=shown,
-        on_false_value=value,
-        cmp_op=nl.greater,
-    )
-    return near
-
-
-def store(target: Any, tile: Any, scale: float) -> None:
-    """Write a tile of SBUF or PSUM, times `scale`, to HBM in the dtype that it has there."""
-    out = nl.ndarray(shape=tile.shape, dtype=target.dtype, buffer=nl.sbuf)
-    nisa.activation(dst=out, op=nl.copy, data=tile, scale=scale)
-    nisa.dma_copy(dst=target, src=out)

@@ -73,7 +73,11 @@ def transposed_blocks(tile: Any) -> list[Any]:
             dst=bank[0 : right - left, block, 0:count], data=tile[0:count, left:right], engine=nisa.engine.tensor
         )
     for first, end, height in even_blocks(length):
-        nisa.tensor_copy(dst=turned[0:height, first:end, 0:count], src=bank[0:height, first:end, 0:count])
+        nisa.tensor_copy(  # by the Scalar engine: around here the Vector engine has more to do
+            dst=turned[0:height, first:end, 0:count],
+            src=bank[0:height, first:end, 0:count],
+            engine=nisa.engine.scalar,
+        )
     return [turned[0 : right - left, block, 0:count] for block, (left, right) in enumerate(blocks)]
 
 

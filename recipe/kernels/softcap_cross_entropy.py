@@ -256,6 +256,6 @@ def logit_gradient(dst: Any, raw: Any, row: tuple[Any, Any, Any], columns: Any, 
         return
     square = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
     product = nl.ndarray(shape=(count, width), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=square, data1=capped, data2=capped, op=nl.multiply)
+    nisa.activation(dst=square, op=nl.square, data=capped)  # the Vector engine has more to do
     nisa.scalar_tensor_tensor(dst=product, data=square, op0=nl.subtract, operand0=1.0, op1=nl.multiply, operand1=error)
     nisa.tensor_scalar(dst=dst, data=product, op0=nl.multiply, operand0=slope)
