@@ -30,8 +30,8 @@ def half_and_double(order: Callable[[Any, Any], Any]) -> Any:
         copied = nl.ndarray(rows.shape, dtype=rows.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=changed, src=table[0:4, 0 : table.shape[1]])
         nisa.tensor_scalar(dst=changed, data=changed, op0=nl.multiply, operand0=FIRST)
-        write = nisa.dma_copy(dst=table[0:4, 0 : table.shape[1]], src=changed)
-        read = nisa.dma_copy(dst=copied, src=rows)
+        write = nisa.dma_copy(dst=table[0:4, 0 : table.shape[1]], src=changed, name="write")
+        read = nisa.dma_copy(dst=copied, src=rows, name="read")
         order(write, read)
         nisa.dma_copy(dst=out, src=copied)
         return table, out
@@ -67,10 +67,12 @@ def test_its_twin_that_reads_through_the_same_tensor_passes() -> None:
     assert check_order(ANY_ORDER, numbers(8, 16), numbers(4, 16)) > 0  # other memory: more orders, the same results
 
 
-@pytest.mark.parametrize("by", ["depends_on", "no_reorder"])
+@pytest.mark.parametrize("by", ["depends_on", "with_schedule", "no_reorder"])
 def test_an_order_that_the_kernel_states_is_kept(by: str) -> None:
     if by == "depends_on":
         kernel = half_and_double(lambda write, read: read.depends_on(write))
+    elif by == "with_schedule":
+        kernel = ANY_ORDER.with_schedule([("read", "write")])
     else:
 
         @nki.jit
@@ -83,6 +85,17 @@ def test_an_order_that_the_kernel_states_is_kept(by: str) -> None:
     backwards = half_and_double(lambda write, read: write.depends_on(read))
     with pytest.raises(nki.NkiValidationError, match="right in program order only"):
         check_order(backwards, table, table[0:4])
+
+
+def test_an_order_that_goes_round_in_a_circle_is_refused() -> None:
+    backwards = half_and_double(lambda write, read: write.depends_on(read))
+
+    @nki.jit
+    def circle(table: Any) -> Any:
+        return backwards(table, table[0:4, 0 : table.shape[1]])
+
+    with pytest.raises(nki.NkiValidationError, match="waits for itself"):
+        check_order(circle, numbers(8, 16))
 
 
 @nki.jit

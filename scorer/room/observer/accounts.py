@@ -20,11 +20,11 @@ class Accounts:
 
     def __init__(self, session: Session) -> None:
         from nki._account import accounting, limits
-        from nki._recording import TooLargeError
+        from nki._recording import NotCheckedError
         from nki._schedule import OrderError, check_order
 
         self._session, self._accounting = session, accounting
-        self._check_order, self._order_error, self._too_large = check_order, OrderError, TooLargeError
+        self._check_order, self._order_error, self._not_checked = check_order, OrderError, NotCheckedError
         self._known: set[str] = set()
         session.journal.write("account-limits", limits=limits())
 
@@ -57,7 +57,7 @@ class Accounts:
     def _order(self, kernel: Any, args: Any, kwargs: Any) -> dict[str, Any]:
         try:
             moved = self._check_order(kernel, *args, **kwargs)
-        except self._too_large as error:
+        except self._not_checked as error:
             return {"outcome": "not checked", "told": str(error)}
         except self._order_error as error:
             pair = [

@@ -2,8 +2,9 @@
 
 It stands in where the real `nki` cannot be imported, and says so: `STAND_IN` is True and the version ends in
 "+standin". It computes what the instructions compute (fp32 inside, rounded to the destination at each) and enforces
-Trn2's limits; it models no time, no engines running side by side, no scheduling. It is stricter than the compiler
-where the documentation leaves a choice.
+Trn2's limits, in program order. `_account` tells what a launch takes, with times estimated by documented rates, and
+`_schedule` runs it in other orders that the compiler may choose. It is stricter than the compiler where the
+documentation leaves a choice.
 """
 
 from __future__ import annotations

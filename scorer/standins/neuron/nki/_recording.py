@@ -25,8 +25,8 @@ MOST_BYTES = 1 << 30
 _CONTENTS = {"array", "core", "__weakref__"}  # slots of a storage that are not set back by copying
 
 
-class TooLargeError(Exception):
-    """All tiles that a launch ever had take more memory together than may be kept."""
+class NotCheckedError(Exception):
+    """A launch that cannot be run again in another order; the message says why."""
 
 
 @dataclass(eq=False)
@@ -51,6 +51,11 @@ class Node:
     states: set[Any]  # registers and generators that it uses, which stay in order
     in_order: bool  # inside nl.no_reorder
     handle: Any = None
+
+    @property
+    def label(self) -> str | None:
+        """What the kernel calls it (`name=`)."""
+        return self.given.get("name")
 
     def __str__(self) -> str:
         return f"nki.isa.{self.name} ({self.file}:{self.line})"
@@ -140,7 +145,7 @@ class Recording:
             self._all.append(kept)
             self.kept_bytes += 0 if is_callers else 2 * storage.array.nbytes
             if self.kept_bytes > MOST_BYTES:
-                raise TooLargeError(f"its tiles, one after the other, take more than {MOST_BYTES >> 20} MiB")
+                raise NotCheckedError(f"its tiles, one after the other, take more than {MOST_BYTES >> 20} MiB")
         return kept.storage
 
     # Running it again.

@@ -10,7 +10,8 @@ independent operations" (nki.language.no_reorder), with synchronisation where on
   writing; an operand whose address is known at run time only (register, tensor of offsets) touches all of its tensor,
   and tiles that were placed by hand over each other count as one;
 - the use of one register, of an engine's accumulators, of an engine's random numbers;
-- `handle.depends_on(...)`, and `nl.no_reorder`, whose instructions keep their order among themselves;
+- `handle.depends_on(...)`, `kernel.with_schedule(...)`, and `nl.no_reorder`, whose instructions keep their order among
+  themselves;
 - where the two cores of LNC 2 meet (core_barrier, sendrecv), which none of either core's instructions passes.
 
 Tensors are distinct for it: that two arguments lie over the same memory, say one being a slice of the other, it does
@@ -33,7 +34,7 @@ from ._errors import NkiValidationError
 from ._frameworks import framework_of
 from ._kernel import Kernel
 from ._placement import is_placed, lie_over
-from ._recording import MEETINGS, Access, Node, Recording, handles
+from ._recording import MEETINGS, Access, Node, NotCheckedError, Recording, handles
 from ._storage import Storage
 from ._trace import tracing
 
@@ -61,8 +62,8 @@ class OrderError(NkiValidationError):
 def check_order(kernel: Kernel, *args: Any, **kwargs: Any) -> int:
     """Runs `kernel` on copies of its arguments, then in other legal orders; returns how many instructions moved.
 
-    Raises OrderError where one changed a result, and TooLargeError where the launch cannot be kept in memory. 0 means
-    that there is one order only.
+    Raises OrderError where one changed a result, and NotCheckedError where the launch cannot be kept in memory or does
+    something that no instruction does. 0 means that there is one order only.
     """
     memory, copies = _copies([*args, *kwargs.values()])
     values = copies[: len(args)]
@@ -90,8 +91,8 @@ def check_order(kernel: Kernel, *args: Any, **kwargs: Any) -> int:
 
     program = _in_turn(recording.cores, [list(nodes) for nodes in recording.cores])
     if differs(program) is not None:
-        raise RuntimeError(f"the record of {kernel.__name__} does not reproduce it in its own order")
-    befores = [_dependencies(nodes) for nodes in recording.cores]
+        raise NotCheckedError("its instructions alone, run again in program order, do not give the same results")
+    befores = [_dependencies(nodes, kernel.schedule) for nodes in recording.cores]
     moved = 0
     for seed in range(1 + RANDOM_ORDERS):
         orders = [_other(nodes, before, seed) for nodes, before in zip(recording.cores, befores, strict=True)]
@@ -130,7 +131,7 @@ def _copies(values: Sequence[Any]) -> tuple[list[Array], list[Any]]:
     return pieces, [new.get(id(value), value) for value in values]
 
 
-def _dependencies(nodes: Sequence[Node]) -> list[set[int]]:
+def _dependencies(nodes: Sequence[Node], schedule: Sequence[tuple[str, Sequence[str]]]) -> list[set[int]]:
     """For each instruction those before it that must run first, by their places."""
     before: list[set[int]] = [set() for _ in nodes]
     accesses: dict[Storage, list[tuple[int, Access]]] = {}
@@ -156,6 +157,8 @@ def _dependencies(nodes: Sequence[Node]) -> list[set[int]]:
         for producer in getattr(node.handle, "producers", ()):
             if id(producer) in by_handle:
                 before[number].add(place[id(by_handle[id(producer)])])
+        for producer in (one for name, after in schedule if name == node.label for one in after):
+            before[number].update(earlier for earlier, other in enumerate(nodes) if other.label == producer)
         if node.name in MEETINGS:
             before[number].update(range(fence + 1, number))
             fence = number
@@ -175,7 +178,10 @@ def _overlap(one: Access, other: Access) -> bool:
 
 
 def _other(nodes: Sequence[Node], before: Sequence[set[int]], seed: int) -> list[Node]:
-    """Another legal order of a core's instructions: seed 0 takes the last of those that may run, others any of them."""
+    """Another legal order of a core's instructions: seed 0 takes the last of those that may run, others any of them.
+
+    Raises NkiValidationError where the dependencies go round in a circle.
+    """
     chance = random.Random(seed)
     waiting = [len(needed) for needed in before]
     after: list[list[int]] = [[] for _ in nodes]
@@ -192,6 +198,11 @@ def _other(nodes: Sequence[Node], before: Sequence[set[int]], seed: int) -> list
             waiting[number] -= 1
             if waiting[number] == 0:
                 ready.append(number)
+    if len(order) < len(nodes):
+        stuck = next(node for node, count in zip(nodes, waiting, strict=True) if count)
+        raise NkiValidationError(
+            f"{stuck} waits for itself: what it was made to run after (depends_on, with_schedule) itself depends on it"
+        )
     return order
 
 
