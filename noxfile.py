@@ -190,6 +190,14 @@ def clock(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def kernels(session: nox.Session) -> None:
+    """Tell what each kernel launch of an update takes on Trn2, by estimates, and draw SBUF and PSUM over its life."""
+    chosen = produce(session)
+    out = str(chosen.directory / "kernels")
+    python(session, "-m", "scorer", "kernels", chosen.artifact, "--contest", chosen.contest, "-o", out, *chosen.rest)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def speed(session: nox.Session) -> None:
     """Race recipe and artifact: the paired ratio of their step times with an interval, and what is slower if one is."""
     chosen = produce(session)
