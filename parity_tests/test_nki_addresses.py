@@ -10,6 +10,7 @@ import nki.isa as nisa
 import nki.language as nl
 import numpy as np
 import pytest
+from nki._core import shapes_only
 
 from parity_tests.nki_program import BF16, numbers, run, same_bits, tile
 
@@ -329,6 +330,31 @@ def test_shapes_can_be_learned_from_arguments_that_are_no_indices() -> None:
     assert kernel.run(*arguments).shape == (1, 6)
     with pytest.raises(nki.NkiValidationError, match="offset 1 of row 0 lies outside the 1 rows"):
         kernel(*arguments)
+
+
+def test_a_run_for_shapes_refuses_no_numbers() -> None:
+    """Nor what follows from them: rows that two cores scatter, tables left, types overflown, results partly written."""
+
+    @nki.jit
+    def kernel(x: Any, offsets: Any, low: Any) -> Any:
+        core = nl.program_id(0)
+        out, table = (nl.ndarray((8, 6), dtype=nl.float32, buffer=nl.shared_hbm) for _ in "ab")
+        held = loaded(x[4 * core : 4 * core + 4])
+        nisa.dma_copy(dst=out.vector_select(0, loaded(offsets)), src=held)
+        nisa.dma_copy(dst=table[4 * core : 4 * core + 4], src=held)
+        nisa.tensor_scalar(dst=held, data=held, op0=nl.subtract, operand0=1.0)
+        nisa.activation(dst=held, data=held, op=nl.log)
+        small = nl.ndarray((4, 6), dtype=nl.float8_e4m3, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=small, data=loaded(x[0:4]), op0=nl.multiply, operand0=300.0)
+        nisa.dma_copy(dst=held, src=table.vector_select(0, loaded(low)))
+        return out, table
+
+    ones = np.ones((8, 6), np.float32), np.ones((4, 1), np.int32), np.full((4, 1), 7, np.int32)
+    assert [found.shape for found in kernel[2].run(*ones)] == [(8, 6), (8, 6)]
+    with shapes_only():
+        assert [found.shape for found in kernel[2](*ones)] == [(8, 6), (8, 6)]
+    with pytest.raises(nki.NkiValidationError, match="name the same elements"):
+        kernel[2](*ones)
 
 
 def hbm(*shape: int, dtype: Any = nl.float32) -> Any:

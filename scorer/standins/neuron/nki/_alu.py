@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core import refuse_values
 from ._dtypes import Array, Dtype
 from ._errors import refuse
 
@@ -308,4 +309,6 @@ def _check_domain(op: Operator, table: Activation, x: Float) -> None:
         return
     found = "NaN" if np.isnan(low) else repr(float(low if low < table.low else high))
     what = "|data * scale + bias|" if table.magnitude else "data * scale + bias"
-    refuse(f"{what} reaches {found}, outside [{table.low}, {table.high}] in which the table of {op!r} is valid", "data")
+    refuse_values(
+        f"{what} reaches {found}, outside [{table.low}, {table.high}] in which the table of {op!r} is valid", "data"
+    )

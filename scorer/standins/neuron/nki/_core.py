@@ -10,7 +10,8 @@ import gc
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Launch:
     """What the cores of one kernel call share: name, number of cores, shared HBM, the core that runs now, where they
     meet.
 
-    `shapes_only`: the arguments stand for tensors of their shapes, so numbers that are used as addresses mean nothing.
+    `shapes_only`: the arguments stand for tensors of their shapes, so nothing that depends on numbers is refused.
     """
 
     def __init__(self, kernel: str, cores: int, shapes_only: bool = False) -> None:
@@ -216,6 +217,28 @@ def enter(core: Core | None) -> None:
     _local.core = core
     if watcher is not None:
         watcher(core)
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Launches of this thread are for the shapes of their results until the block ends, see `Launch`."""
+    outside, _local.shapes_only = wants_shapes_only(), True
+    try:
+        yield
+    finally:
+        _local.shapes_only = outside
+
+
+def wants_shapes_only() -> bool:
+    """Whether this thread is inside `shapes_only`."""
+    return getattr(_local, "shapes_only", False)
+
+
+def refuse_values(message: str, operand: str | None = None) -> None:
+    """Refuses what depends on the numbers in tensors; those of a launch for shapes only mean nothing."""
+    core = running()
+    if core is None or not core.launch.shapes_only:
+        refuse(message, operand)
 
 
 def current() -> Core:

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core import refuse_values
 from ._errors import NkiValidationError, refuse
 from ._rounding import stochastic_bfloat16
 
@@ -132,7 +133,7 @@ def to_float32(array: Array, operand: str) -> NDArray[np.float32]:
         changed = array[result.astype(np.float64) != array]
         if not changed.size:
             return result
-        refuse(
+        refuse_values(
             f"{dtype} value {changed.flat[0]} changes on its way through fp32, in which this instruction computes "
             f"(exact up to 2^24 = {_EXACT_INTEGER}); use bitvec operators or tensor_tensor on int32 operands",
             operand,
@@ -152,7 +153,7 @@ def assign(target: Array, values: Array, nearest: bool = False) -> None:
         target[...] = saturate(values, dtype)
     else:
         if dtype == float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
-            refuse(
+            refuse_values(
                 f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and would "
                 "become inf; scale or clamp before the cast",
                 "dst",

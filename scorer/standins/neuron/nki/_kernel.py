@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import isa
-from ._core import Launch, running
+from ._core import Launch, running, wants_shapes_only
 from ._environment import LNC, check_target, cores
 from ._errors import NkiValidationError, from_binding, locate, refuse
 from ._launch import bind, run
@@ -112,13 +112,13 @@ class Kernel:
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the kernel on arguments that only have the right shapes, for the shapes of its results; no launch.
 
-        `torch.compile` learns them so. Numbers used as addresses mean nothing then, and are not checked.
+        `torch.compile` learns them so. Nothing that depends on the numbers in tensors is refused then.
         """
         return self._launch(True, args, kwargs)
 
     def _launch(self, shapes_only: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         check_target()
-        launch = Launch(self.__name__, cores(self.__name__, self._lnc), shapes_only)
+        launch = Launch(self.__name__, cores(self.__name__, self._lnc), shapes_only or wants_shapes_only())
         launch.compile_config = self.compile_config
         launch.specialization_config = self.specialization_config
         try:

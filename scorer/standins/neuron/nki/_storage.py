@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import Core
+from ._core import Core, refuse_values
 from ._dtypes import WIDE, Array, Dtype, declared, poison
 from ._errors import refuse
 
@@ -113,6 +113,7 @@ class Storage:
             size = view.size if rows is None else view.size // view.shape[0] * rows.size
             missing = size if written is None else int(written.size - np.count_nonzero(written))
             self._refuse_unwritten(view, missing, size, operand)
+            return
         if (rows is None and self._covers(view)) or self._is_all_written():
             self.declare_full()
 
@@ -121,8 +122,8 @@ class Storage:
         news, self._news = self._news, False
         return news and self._marks is not None and bool(self._marks.all())
 
-    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> NoReturn:
-        refuse(
+    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> None:
+        refuse_values(
             f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor {self.label}{view.shape} were "
             "never written",
             operand,
@@ -379,8 +380,8 @@ class SharedStorage(Storage):
             marks[... if rows is None else rows] |= _READ[core]
         self._read.clear()
 
-    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> NoReturn:
-        refuse(
+    def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> None:
+        refuse_values(
             f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor {self.label}{view.shape} were "
             "never written (what the other core writes counts only after a nki.isa.core_barrier)",
             operand,
@@ -388,7 +389,7 @@ class SharedStorage(Storage):
 
     def _refuse_race(self, does: str, did: str, operand: str) -> None:
         running = self.core.launch.running
-        refuse(
+        refuse_values(
             f"data race: core {running} {does} of nl.shared_hbm tensor {self.label}that core {1 - running} {did} in "
             "this launch, with no barrier between; give each core its own rows, or let both pass a "
             "nki.isa.core_barrier in between",

@@ -13,6 +13,7 @@ from typing import Any
 import nki
 import numpy as np
 import torch
+from nki._core import shapes_only
 from nki._frameworks import Framework, framework_of
 from nki._frameworks import register as register_framework
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -98,7 +99,8 @@ def _while_tracing() -> Iterator[None]:
     global _tracing
     outside, _tracing = _tracing, True
     try:
-        yield
+        with shapes_only():
+            yield
     finally:
         _tracing = outside
 
