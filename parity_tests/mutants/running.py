@@ -23,11 +23,10 @@ from scorer.contest import load
 from scorer.findings import Finding
 from scorer.room import checkpoint, log, records
 from scorer.room.kit import ensure_kit
-from scorer.room.lane import OBSERVER, LaneSpec, run_lane
+from scorer.room.lane import LaneSpec, observed, run_lane
 from scorer.room.launch import parse, parse_local
-from scorer.room.observer.settings import Settings
 from scorer.room.receipts import Calls, Clock, Lane, Outcome, Receipt
-from scorer.room.stand_in import NEURON, stand_ins
+from scorer.room.stand_in import stand_ins
 from scorer.trusted import agreement
 from scorer.trusted import settings as ways
 from scorer.trusted.judge import score
@@ -81,8 +80,8 @@ class Clean:
             Lane.ARTIFACT: ran,
             Lane.CONTROL: run_lane(control, self.profile, self.kit, directory / "control"),
         }
-        lane = LaneSpec(lane=Lane.LOCAL, plan=self.local_plan, source=ROOT, clock=self.clock, caches="warm")
-        local = self.clean_local = run_lane(lane, self.profile, self.kit, directory / "local")
+        self.local = LaneSpec(lane=Lane.LOCAL, plan=self.local_plan, source=ROOT, clock=self.clock, caches="warm")
+        local = self.clean_local = run_lane(self.local, self.profile, self.kit, directory / "local")
         checkpoint = directory / "lane" / self.profile.files.checkpoint
         self.receipts[Lane.TRUSTED] = score(self.artifact, checkpoint, self.profile, self.kit, local)
         for receipt in (local, self.run(ROOT)):
@@ -105,27 +104,16 @@ class Clean:
             work, journals = room / "work", room / "records"
             work.mkdir()
             journals.mkdir()
-            settings = replace(self.settings(root, work, journals), **({"census_update": ALL_UPDATES} if whole else {}))
+            settings = observed(
+                self.local, self.profile, self.kit, records=journals, root=root, work=work, code=[root], writable=[work]
+            )
+            if whole:
+                settings = replace(settings, census_update=ALL_UPDATES)
             settings.write(room / "observe.json")
             path = (str(root), str(self.kit.directory), *map(str, stand_ins()))
             variables = {self.profile.kit.cache_variable: str(self.kit.cache_dir), **self.local_plan.environment}
             code = trial.run(trial.Trial(root, work, room / "observe.json", path, CONFIG, variables))
             return self._receipt(code, work, journals)
-
-    def settings(self, root: Path, work: Path, journals: Path) -> Settings:
-        """What the observer is asked for, as a local lane asks."""
-        lockstep, functions = self.profile.lockstep, self.profile.kit.functions
-        kit = str(self.kit.directory)
-        return Settings(
-            records=str(journals), root=str(root), not_program=[str(OBSERVER), str(NEURON), kit], code=[str(root)],
-            writable=[str(work)], work=str(work), stand_ins=str(NEURON), data=str(self.kit.cache_dir), kit=kit,
-            kit_module=self.profile.kit.module, dataloader=functions.dataloader, step_boundary=functions.step_boundary,
-            evaluate=functions.evaluate, seconds_per_update=lockstep.virtual_seconds_per_update, timeline=None,
-            window=lockstep.window_updates, census_update=lockstep.census_update, perturb=False,
-            stop_after_window=False, deal_as=None,
-            keep_values=False,
-            turns_from=None,
-        )  # fmt: skip
 
     def _receipt(self, code: int | None, work: Path, journals: Path) -> Receipt:
         """The clean local lane's receipt with what this run computed, printed and saved."""

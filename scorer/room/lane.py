@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -177,6 +177,50 @@ class LaneSpec:
     turns: Turns | None = None  # who says when an update may be made; None: nobody
 
 
+def observed(
+    spec: LaneSpec,
+    profile: Profile,
+    kit: KitPaths,
+    *,
+    records: Path,
+    root: Path,
+    work: Path,
+    code: Sequence[Path],
+    writable: Sequence[Path],
+) -> Settings:
+    """What a lane asks the observer for. `records`: where its journals go; `root` and `work`: of the program; `code`
+    and `writable`: directories that it may import from and write to.
+    """
+    is_virtual = spec.clock.kind == "virtual"
+    is_compared = is_virtual and spec.compared
+    lockstep, functions = profile.lockstep, profile.kit.functions
+    return Settings(
+        records=str(records),
+        root=str(root),
+        not_program=[str(place) for place in (OBSERVER, NEURON, kit.directory)],
+        code=[str(place) for place in code],
+        writable=[str(place) for place in writable],
+        work=str(work),
+        stand_ins=str(NEURON),
+        data=str(kit.cache_dir),
+        kit=str(kit.directory),
+        kit_module=profile.kit.module,
+        dataloader=functions.dataloader,
+        step_boundary=functions.step_boundary,
+        evaluate=functions.evaluate,
+        seconds_per_update=spec.clock.seconds_per_update if is_virtual else None,
+        timeline=spec.clock.timeline.model_dump() if spec.clock.timeline else None,
+        window=lockstep.window_updates if is_compared else 0,
+        census_update=lockstep.census_update if is_compared else None,
+        perturb=spec.perturb,
+        stop_after_window=spec.stop_after_window,
+        deal_as=spec.deal_as,
+        keep_values=spec.keep_values,
+        account=spec.account,
+        turns_from=spec.turns.first if spec.turns else None,
+    )
+
+
 def run_lane(
     spec: LaneSpec,
     profile: Profile,
@@ -288,35 +332,16 @@ class _Run:
             )
         else:
             subject = Subject(kind="recipe", sha256=sha256_tree(self._tree()))
-        is_virtual = self.spec.clock.kind == "virtual"
-        is_compared = is_virtual and self.spec.compared
-        lockstep = self.profile.lockstep
         kit = self.kit.directory
-        writable = [self.output, self.room.tmp, self.room.home, self._caches(), self.records]
-        Settings(
-            records=str(self.records),
-            root=str(self.root),
-            not_program=[str(place) for place in (OBSERVER, NEURON, kit)],
-            code=[str(place) for place in (self.root, self.room.root, OBSERVER, NEURON, kit, self._caches())],
-            writable=[str(place) for place in writable],
-            work=str(self.room.work),
-            stand_ins=str(NEURON),
-            data=str(self.kit.cache_dir),
-            kit=str(kit),
-            kit_module=self.profile.kit.module,
-            dataloader=self.profile.kit.functions.dataloader,
-            step_boundary=self.profile.kit.functions.step_boundary,
-            evaluate=self.profile.kit.functions.evaluate,
-            seconds_per_update=self.spec.clock.seconds_per_update if is_virtual else None,
-            timeline=self.spec.clock.timeline.model_dump() if self.spec.clock.timeline else None,
-            window=lockstep.window_updates if is_compared else 0,
-            census_update=lockstep.census_update if is_compared else None,
-            perturb=self.spec.perturb,
-            stop_after_window=self.spec.stop_after_window,
-            deal_as=self.spec.deal_as,
-            keep_values=self.spec.keep_values,
-            account=self.spec.account,
-            turns_from=self.spec.turns.first if self.spec.turns else None,
+        observed(
+            self.spec,
+            self.profile,
+            self.kit,
+            records=self.records,
+            root=self.root,
+            work=self.room.work,
+            code=(self.root, self.room.root, OBSERVER, NEURON, kit, self._caches()),
+            writable=(self.output, self.room.tmp, self.room.home, self._caches(), self.records),
         ).write(self._settings_file())
         return subject
 
