@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import nki
 import nki.isa as nisa
@@ -409,6 +411,26 @@ def test_a_kernel_that_hides_its_errors_ends_nevertheless() -> None:
     x = X.copy()
     assert kernel[2](x) is x
     assert threading.active_count() == threads
+
+
+@pytest.mark.parametrize("barriers", [1, 2])
+def test_an_interrupt_leaves_no_core_behind(barriers: int) -> None:
+    """After one barrier core 0 waits for its turn when it comes, after two it has ended."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        for _ in range(barriers):
+            nisa.core_barrier(data=x, cores=(0, 1))
+        if nl.program_id(0) == 1:
+            signal.pthread_kill(cast(int, threading.main_thread().ident), signal.SIGINT)
+            time.sleep(0.01)
+        return x
+
+    threads = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        kernel[2](X.copy())
+    assert threading.active_count() == threads
+    assert same_bits(swap_halves[2](X, True), np.roll(X, 2, 0))
 
 
 def test_results_of_both_cores_come_from_shared_memory() -> None:

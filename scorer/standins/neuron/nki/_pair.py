@@ -47,22 +47,33 @@ class Pair:
         self._last: list[Meeting | None] = [None, None]
         self._ended = [False, False]
         self._thread: threading.Thread | None = None
+        self._over = threading.Event()  # core 1 has ended
         self._results: list[Any] = [None, None]
         self._error: BaseException | None = None
 
     def run(self) -> list[Any]:
         """What the function returns for core 0 and for core 1. The first error of either ends both."""
-        self._run(0)
+        try:
+            self._run(0)
+            if self._thread is not None:
+                self._over.wait()
+            elif self._error is None:
+                self._run(1)
+        except BaseException as error:  # an interrupt of the caller: core 1 ends where it would meet core 0 next
+            if self._error is None:
+                self._error = error
+            self._ended[0] = True
+            self._turns[1].release()
+            if self._thread is not None:
+                self._over.wait()  # a join that was interrupted would be done at once the next time
         if self._thread is not None:
             self._thread.join()
-        elif self._error is None:
-            self._run(1)
-        error, self._error = self._error, None
-        if error is not None:
+        first, self._error = self._error, None
+        if first is not None:
             try:
-                raise error
+                raise first
             finally:
-                del error  # or its traceback would keep the tiles of the kernel alive
+                del first  # or its traceback would keep the tiles of the kernel alive
         return self._results
 
     def meet(self, core: int, meeting: Meeting, together: Callable[[Meeting, Meeting], None]) -> None:
@@ -128,3 +139,5 @@ class Pair:
         finally:
             self._ended[core] = True
             self._turns[1 - core].release()
+            if core == 1:
+                self._over.set()
