@@ -55,6 +55,26 @@ def test_a_small_difference_survives_only_in_fp32(
 
 
 @pytest.mark.parametrize("wide", ["0", "1"])
+def test_hardware_descriptors_see_the_types_that_are_stood_for(monkeypatch: pytest.MonkeyPatch, wide: str) -> None:
+    monkeypatch.setenv("NKI_PRECISE_FP", wide)
+    mode = nisa.dge_mode.hwdge
+    turned = Check(
+        lambda: nisa.dma_transpose(dst=empty(6, 16), src=tile(16, 6), dge_mode=mode),
+        "2-byte types",
+        lambda: nisa.dma_transpose(
+            dst=empty(6, 16, dtype=nl.bfloat16), src=tile(16, 6, dtype=nl.bfloat16), dge_mode=mode
+        ),
+    )
+    copied = Check(
+        lambda: nisa.dma_copy(dst=empty(4, 6), src=tile(4, 6, dtype=nl.bfloat16), dge_mode=mode),
+        "cannot convert types",
+        lambda: nisa.dma_copy(dst=empty(4, 6), src=tile(4, 6), dge_mode=mode),
+    )
+    turned.hold()
+    copied.hold()
+
+
+@pytest.mark.parametrize("wide", ["0", "1"])
 def test_fp8_products(monkeypatch: pytest.MonkeyPatch, wide: str) -> None:
     monkeypatch.setenv("NKI_PRECISE_FP", wide)
     w, x = numbers(4, 2, 8, seed=1), numbers(4, 2, 6)

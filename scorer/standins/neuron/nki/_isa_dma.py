@@ -54,11 +54,11 @@ def dma_copy(
     if source.shape != array.shape:
         source = source.reshape(array.shape)
     _check_writable(dst)
+    if dge_mode is _HWDGE and src.dtype != dst.dtype:
+        refuse("hardware descriptors (hwdge) cannot convert types", "dge_mode")
     if source.dtype == array.dtype:
         array[...] = source
     else:
-        if dge_mode is _HWDGE:
-            refuse("hardware descriptors (hwdge) cannot convert types", "dge_mode")
         assign(array, to_float32(source, "src"))
     if dst._storage.watched:
         dst._storage.note_write(dst)
@@ -143,7 +143,7 @@ def dma_transpose(
             return Instruction()
         source = _dma_source(static, dst)
         if dge_mode is _HWDGE:
-            _check_hardware_transpose(source)
+            _check_hardware_transpose(static)
     order = _TRANSPOSES.get(source.ndim)
     if order is None or (axes is not None and tuple(axes) != order):
         refuse(
@@ -261,14 +261,14 @@ def _check_oob(outside: Any) -> None:
         refuse(f"{outside!r} is none of nki.isa.oob_mode", "oob_mode")
 
 
-def _check_hardware_transpose(source: Array) -> None:
+def _check_hardware_transpose(source: NkiTensor) -> None:
     shape = source.shape
     first_ok = (
         shape[0] == _TRANSPOSE_BLOCK
         if source.ndim == 2
         else shape[0] in (1, 2, 4, 8, 16) and shape[0] * shape[-2] % _TRANSPOSE_BLOCK == 0
     )
-    if source.itemsize != 2 or shape[-1] > _TRANSPOSE_COLUMNS or not first_ok:
+    if source.dtype.itemsize != 2 or shape[-1] > _TRANSPOSE_COLUMNS or not first_ok:
         refuse(
             f"{source.dtype} {shape}: hwdge transposes 2-byte types with a last dimension of at most 128 and a first "
             "one of 16 (2-D), or of 1, 2, 4, 8, 16 with shape[0] * shape[-2] % 16 == 0",
