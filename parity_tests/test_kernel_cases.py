@@ -11,6 +11,7 @@ import torch
 import torch_neuronx  # noqa: F401 (registers the device)
 from nki._account import PSUM_LIMIT, SBUF_LIMIT, accounting
 from nki._schedule import check_order
+from nki._trace import Step, is_written, tracing
 
 from parity_tests.kernel_cases import CASES, Size
 
@@ -40,6 +41,33 @@ def test_kernels_give_the_same_bits_in_every_legal_order(name: str, monkeypatch:
     for lnc in (1, 2):
         CASES[name].make(small(lnc))[0]()
     assert any(checked.values())  # the orders were other ones
+
+
+class Unchanged:
+    """Remembers what an instruction is told to read only, and compares it afterwards."""
+
+    def __init__(self) -> None:
+        self.read: list[tuple[Any, bytes]] = []
+        self.compared = 0
+
+    def before(self, step: Step) -> None:
+        operands = [(name, view) for name, view in step.operands() if not view.is_indirect()]
+        written = {id(view._storage) for name, view in step.operands() if is_written(name)}
+        read = [view._array for name, view in operands if not is_written(name) and id(view._storage) not in written]
+        self.read = [(array, array.tobytes()) for array in read]
+
+    def after(self, step: Step, handle: Any) -> None:
+        for array, before in self.read:
+            self.compared += 1
+            assert array.tobytes() == before, step
+
+
+@pytest.mark.parametrize("name", ["adamw", "embedding", "flash_attention", "fp8_projection"])
+def test_what_an_instruction_is_told_to_read_it_does_not_write(name: str) -> None:
+    unchanged = Unchanged()
+    with tracing(unchanged):
+        CASES[name].make(small(2))[0]()
+    assert unchanged.compared > 10
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -131,7 +131,8 @@ def _table(views: Sequence[KernelView]) -> Table:
     for name in ("each", "update"):
         table.add_column(name, justify="right")
     for view in views:
-        kernel = Text.assemble(view.name, (f"\n{view.signature}", "dim"))
+        cycles = ", ".join(f"{engine.name} {engine.cycles}" for engine in view.engines if engine.cycles)
+        kernel = Text.assemble(view.name, (f"\n{view.signature}", "dim"), (f"\ncycles: {cycles or 'none'}", "dim"))
         sbuf = Text.assemble(view.sbuf, (f" {view.sbuf_share:.0f}%", "dim"))
         psum = Text.assemble(view.psum, (f" {view.psum_share:.0f}%", "dim"))
         table.add_row(kernel, view.launches, sbuf, psum, view.moved, view.bound, view.each, view.update)

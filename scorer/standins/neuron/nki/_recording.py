@@ -21,7 +21,7 @@ from ._tensor import NkiTensor
 from ._trace import Step, instructions, is_written
 
 MEETINGS = ("core_barrier", "sendrecv")
-MOST_BYTES = 1 << 30
+MOST_BYTES = 2 << 30
 _CONTENTS = {"array", "core", "__weakref__"}  # slots of a storage that are not set back by copying
 
 
@@ -68,7 +68,7 @@ class _Kept:
     storage: Storage
     core: int
     slots: dict[str, Any]  # as they were when an instruction first used it
-    contents: Array | None  # None: the caller's memory, set back by itself
+    contents: Array | None  # None: nothing yet, or the caller's memory, which is set back by itself
 
 
 @dataclass(eq=False)
@@ -136,14 +136,15 @@ class Recording:
                 setattr(own, name, value)
             own.core = Core(Launch("", 1), 0)  # gives back what the kernel's own storage holds
             is_callers = any(np.may_share_memory(storage.array, array) for array in self.caller)
+            is_new = not storage.full and storage._marks is None
             kept = self._kept[storage] = _Kept(
                 own,
                 storage.core.index,
                 {name: _copied(value) for name, value in slots.items() if name not in _CONTENTS},
-                None if is_callers else storage.array.copy(),
+                None if is_callers or is_new else storage.array.copy(),
             )
             self._all.append(kept)
-            self.kept_bytes += 0 if is_callers else 2 * storage.array.nbytes
+            self.kept_bytes += 0 if is_callers else storage.array.nbytes
             if self.kept_bytes > MOST_BYTES:
                 raise NotCheckedError(f"its tiles, one after the other, take more than {MOST_BYTES >> 20} MiB")
         return kept.storage
