@@ -116,11 +116,12 @@ def test_scores_moved_by_a_constant_change_nothing() -> None:
     assert not torch.allclose(plain, run(*neuron(q, k * 1.1, v)).cpu(), atol=1e-3)
 
 
-def test_contest_size_fits() -> None:
-    """One head of 256, 2048 positions, in fp32: SBUF and PSUM would overflow here if the tiles were too large."""
-    leaves = [
-        random(1, 1, 2048, 256, dtype=torch.float32, seed=seed).to("neuron").requires_grad_() for seed in range(3)
-    ]
+@pytest.mark.parametrize("shape", [(1, 1, 2048, 256), (1, 9, 1024, 128)], ids=str)
+def test_contest_size_fits(shape: tuple[int, ...]) -> None:
+    """The largest head, and as many side by side as the largest width has, in fp32: SBUF and PSUM would overflow here
+    if the tiles were too large, or too many heads were taken together.
+    """
+    leaves = [random(*shape, dtype=torch.float32, seed=seed).to("neuron").requires_grad_() for seed in range(3)]
     NkiAttention(128, 1)(*leaves).sum().backward()
     assert all(leaf.grad is not None for leaf in leaves)
 

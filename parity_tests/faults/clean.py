@@ -51,6 +51,12 @@ KNOBS: list[list[dict[str, Any]]] = [
     [{"num_steps": 6}, {"num_steps": 8}],
     [{"eval_seq_len": 128}, {"eval_seq_len": 64}],
     [{"eval_batch_size": 32}, {"eval_batch_size": 8}],
+    [{"attention": "torch"}, {"attention": "nki"}, {"attention": "nki", "attention_window": 50}],
+    [{"activation": "relu_squared"}, {"activation": "swiglu"}],
+    [{"conv_taps": 0}, {"conv_taps": 2}, {"conv_taps": 3, "conv": "nki"}],
+    [{}, {}, {"mlp": "fused"}],
+    [{}, {}, {"loss": "fused"}],
+    [{}, {}, {"loss": "nki", "logit_softcap": 0.0}],
 ]
 CONFIG = "recipe/configs/small.yaml"
 
