@@ -26,6 +26,8 @@ GENERAL = {
     *("OMP_NUM_THREADS", "torchrun", "--standalone", "torch", "torch.nn.Module", "bfloat16", "float32", "inductor"),
     # the Neuron SDK's packages, device and settings: the platform that this project has a stand-in for
     *("neuron", "torch_neuronx", "neuronxcc", "neff"),
+    *("NEURON_PLATFORM_TARGET_OVERRIDE", "NEURON_RT_STOCHASTIC_ROUNDING_EN", "NEURON_RT_STOCHASTIC_ROUNDING_SEED"),
+    *("NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "NKI_PRECISE_FP"),
     # libraries and file formats
     *("numpy", "pyarrow", "ml_dtypes", ".parquet", ".jsonl", ".arrow", ".bin"),
     # words and names of everyday programs

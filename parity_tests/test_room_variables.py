@@ -9,6 +9,7 @@ from scorer.contest import Profile
 from scorer.findings import Finding
 from scorer.room import variables
 from scorer.room.receipts import Event, Site
+from scorer.room.stand_in import stand_in_variables, stand_ins
 
 
 def ruled(**policy: str) -> Profile:
@@ -71,3 +72,12 @@ def test_a_run_does_not_see_what_is_stripped_and_its_reads_are_judged(tmp_path: 
     ]
     assert [one.severity.value for one in found] == ["advice", "hard"]
     assert found[1].message == "artifact lane: reads variables that the contest refuses: DEPTH"
+
+
+def test_the_stand_in_is_told_which_nki_the_contest_s_machine_has(tmp_path: Path) -> None:
+    machine = profile().machine.model_copy(update={"versions": {"nki": "0.6.1"}})
+    contest = profile().model_copy(update={"machine": machine})
+    source = "import os\nprint('told', os.environ.get('NKI_STAND_IN_VERSION'))\n"
+    receipt = run_artifact(tmp_path, source, profile=contest)
+    assert f"told {'0.6' if stand_ins() else None}" in receipt.log_tail
+    assert stand_in_variables(profile()) == {}  # a contest that does not say

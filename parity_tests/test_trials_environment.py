@@ -18,6 +18,7 @@ from scorer.compare.trials.result import Trial
 from scorer.contest import load
 from scorer.room.lane import LaneSpec
 from scorer.room.receipts import Clock, Event, Lane, Outcome, Receipt, Site
+from scorer.trusted.purity.surroundings import OBEYED
 
 SOURCE = """import os
 def main():
@@ -110,6 +111,7 @@ def test_what_the_launcher_owns_and_the_launch_string_sets_is_left_alone() -> No
     assert seen["PATH"] == "/bin"
     assert "NEURON_LOGICAL_NC_CONFIG" not in seen  # the lane sets it from the launch string
     assert "NEURON_LOGICAL_NC_CONFIG" in variables.known()
+    assert OBEYED.isdisjoint(variables.known())
 
 
 def test_a_program_that_differs_from_run_to_run_is_told_as_such() -> None:

@@ -158,7 +158,8 @@ def test_what_is_set_comes_from_the_profile_and_leaves_the_launch_and_the_room_a
 
 def test_what_the_stand_in_of_the_sdk_obeys_is_left_alone() -> None:
     profile = small_profile()
-    matters = {"NEURON_PLATFORM_TARGET_OVERRIDE": "numerics", "NEURON_FUSE_SOFTMAX": "numerics"}
+    obeyed = ["NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_PRECISE_FP", "NEURON_RT_STOCHASTIC_ROUNDING_EN"]
+    matters = dict.fromkeys([*obeyed, "NEURON_FUSE_SOFTMAX"], "numerics")
     policy = profile.environment.model_copy(update={"matters": matters})
     hostile = hostile_environment(profile.model_copy(update={"environment": policy}), [], "stand-in")
     assert {*matters} & hostile.keys() == {"NEURON_FUSE_SOFTMAX"}

@@ -42,7 +42,7 @@ from scorer.room.receipts import (
     Site,
     Subject,
 )
-from scorer.room.stand_in import NEURON, stand_ins
+from scorer.room.stand_in import NEURON, stand_in_variables, stand_ins
 from scorer.room.turns import Turns
 
 OBSERVER = Path(__file__).parent / "observer"
@@ -389,6 +389,7 @@ class _Run:
         given = {**self.spec.environment, **self.spec.plan.environment}
         variables = {
             self.profile.kit.cache_variable: str(self.kit.cache_dir),
+            **stand_in_variables(self.profile),
             **({VARIABLE: str(self._settings_file())} if self.spec.observe else {}),
             **(variables_of_room.passed(given, self.profile) if isinstance(self.spec.source, Artifact) else given),
         }

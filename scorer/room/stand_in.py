@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scorer.contest import Profile
+
 NEURON = Path(__file__).resolve().parent.parent / "standins" / "neuron"
 
 # Finding a module is not enough: PyPI's placeholders are found, and raise when they are imported. A package that is
@@ -50,3 +52,11 @@ def stand_ins() -> tuple[Path, ...]:
         f"the Neuron SDK of {sys.executable} cannot be imported: {answer[0]}\n"
         "  repair it, or uninstall nki and torch-neuronx to run on the stand-in"
     )
+
+
+def stand_in_variables(profile: Profile) -> dict[str, str]:
+    """What tells the stand-in `nki` to refuse what the NKI of the contest's machine does not have, if that is known."""
+    version = profile.machine.versions.get("nki")
+    if version is None or not stand_ins():
+        return {}
+    return {"NKI_STAND_IN_VERSION": ".".join(version.split(".")[:2])}

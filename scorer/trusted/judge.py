@@ -42,7 +42,7 @@ from scorer.room.receipts import (
     Site,
     Subject,
 )
-from scorer.room.stand_in import stand_ins
+from scorer.room.stand_in import stand_in_variables, stand_ins
 from scorer.trusted import agreement, audit, conduct, data, loading, official, purity, scoring
 from scorer.trusted import checkpoint as checkpoints
 from scorer.trusted import settings as ways
@@ -215,6 +215,7 @@ class _Trial:
         threads = str(max(1, (os.cpu_count() or 2) // 2))  # two model processes run beside each other
         variables = {
             self.profile.kit.cache_variable: str(cache_dir),
+            **stand_in_variables(self.profile),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OMP_NUM_THREADS": threads,
         }

@@ -59,7 +59,13 @@ REGISTERED = Test("import without an entry in sys.modules", PUR002)
 
 LOCALE = {"TZ": "Asia/Kathmandu", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "COLUMNS": "7"}
 OTHER_VALUE = "7"
-OBEYED = {"NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE", "NKI_PRECISE_FP"}
+OBEYED = {
+    "NEURON_PLATFORM_TARGET_OVERRIDE",
+    "NEURON_RT_STOCHASTIC_ROUNDING_EN",
+    "NEURON_RT_STOCHASTIC_ROUNDING_SEED",
+    "NKI_DMA_TRANSPOSE_AS_PE_TRANSPOSE",
+    "NKI_PRECISE_FP",
+}
 """What the stand-in for the SDK obeys as the SDK does."""
 
 
