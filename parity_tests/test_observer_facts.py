@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.room_programs import KIT, Alone, line_of, program, run_alone
+from parity_tests.room_programs import KIT, OBSERVER, Alone, line_of, program, run_alone
 
 CONDUCT = """
 if step == 0:
@@ -274,6 +274,14 @@ def test_kernel_launches_are_counted_once_each_nested_ones_not(tmp_path: Path) -
     assert seen.updates[2]["launches"][0]["shapes"] == ["bfloat16[4]"]
 
 
+def test_a_launch_behind_the_step_is_not_the_forward_s(tmp_path: Path) -> None:
+    source = program("inner(torch.zeros(4))").replace("optimizer.zero_grad()", "inner(torch.zeros(4, 2))", 1)
+    kernel = "import nki\n@nki.jit\ndef inner(x): return x\n\n@dataclass(frozen=True)"
+    seen = _run_with_nki(tmp_path / "run", source.replace("@dataclass(frozen=True)", kernel, 1))
+    counts = [[(row["count"], row["aside"]) for row in update["launches"]] for update in seen.updates]
+    assert counts[:3] == [[(1, 1)], [(2, 1)], [(2, 1)]]
+
+
 def test_first_uses_are_told_with_what_they_are_specialized_for_and_the_lines_that_led_there(tmp_path: Path) -> None:
     hook = "if step < 3: scale(torch.zeros(2, 3), 0.5)\nif step > 2: scale(torch.zeros(2, 3), float(step), eps=1)"
     source = program(hook).replace(
@@ -293,6 +301,44 @@ def test_first_uses_are_told_with_what_they_are_specialized_for_and_the_lines_th
     assert uses[2]["site"] == {"file": "train.py", "line": line_of(source, "if step > 2")}
     lines = source.splitlines()
     assert [lines[line["line"] - 1].strip() for line in uses[2]["callers"]] == ["HOOK(step, rank)", "main()"]
+
+
+def test_instructions_that_write_at_run_time_addresses_are_followed_by_value(tmp_path: Path) -> None:
+    """A scatter-add that leaves a row out, rows at a scalar's place: another value shows in each."""
+    kernel = f"""
+import sys
+sys.path.insert(0, {str(OBSERVER.parents[1] / "standins" / "neuron")!r})
+import nki
+import nki.isa as nisa
+import nki.language as nl
+import numpy as np
+
+@nki.jit
+def places(table, rows, index):
+    chosen = nl.ndarray(shape=(2, 1), dtype=nl.int32, buffer=nl.sbuf)
+    tile = nl.ndarray(shape=(2, 3), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=chosen, src=index)
+    nisa.dma_copy(dst=tile, src=rows)
+    there = table.ap(pattern=[[3, 2], [1, 3]], offset=0, vector_offset=chosen)
+    nisa.dma_compute(dst=there, srcs=[there, tile], reduce_op=nl.add, oob_mode=nisa.oob_mode.skip)
+    nisa.dma_copy(dst=table.ap(pattern=[[3, 1], [1, 3]], scalar_offset=chosen[0:1, 0:1]), src=tile[1:2, 0:3])
+    return table
+
+"""
+    calls = []
+    for number, value in enumerate((1.0, 2.0)):
+        hook = (
+            f"places(np.ones((4, 3), np.float32), np.full((2, 3), {value}, np.float32), np.array([[1], [9]], np.int32))"
+        )
+        source = program(hook).replace("@dataclass(frozen=True)", f"{kernel}\n@dataclass(frozen=True)", 1)
+        seen = run_alone(tmp_path / str(number), source, census_update=1)
+        assert seen.exit_code == 0, seen.output
+        found = [call for call in _calls(seen, 1) if call[0].startswith("nki.isa::")]
+        names = [name.removeprefix("nki.isa::") for name, _, _ in found]
+        assert names == ["dma_copy", "dma_copy", "dma_compute", "dma_copy"]
+        calls.append(found)
+    differ = [one != other for one, other in zip(*calls, strict=True)]
+    assert differ == [False, True, True, True]
 
 
 def _run_with_nki(directory: Path, source: str) -> Alone:

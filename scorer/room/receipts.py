@@ -115,7 +115,7 @@ class KernelLaunch(Record):
 
     kernel: str  # the function's name
     count: int
-    aside: int = 0  # how many of them within a backward pass or an optimizer's step
+    aside: int = 0  # how many of them within a backward pass, or from the first optimizer's step on
     shapes: list[str]  # distinct argument signatures, e.g. "bfloat16[2048,64] float32[64]", sorted
     site: Site | None  # where the kernel is defined
 

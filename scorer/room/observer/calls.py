@@ -121,7 +121,7 @@ class Followed:
                 digest = hashlib.blake2b(digest_size=VALUE_CHARACTERS // 2)
                 for key in _WRITTEN:
                     if (tensor := given.get(key)) is not None:
-                        digest.update(tensor._array.tobytes())
+                        digest.update(tensor._values_now().tobytes())
                 self.note(f"nki.isa::{name}", words, frame.f_back, digest.hexdigest())
 
         return ended

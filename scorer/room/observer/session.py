@@ -274,7 +274,7 @@ class Session:
         for name, row in self._launches_after_step.items():
             known = self._launches.setdefault(name, {**row, "count": 0, "aside": 0, "shapes": set()})
             known["count"] += row["count"]
-            known["aside"] += row["aside"]
+            known["aside"] += row["count"]  # between an update's steps or behind them: no forward pass
             known["shapes"] |= row["shapes"]
         self._batches += self._batches_after_step
         self._launches_after_step, self._batches_after_step = {}, []

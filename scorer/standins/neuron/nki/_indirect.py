@@ -180,6 +180,11 @@ class ScalarIndirect(IndirectTensor):
             self._present = index, NkiTensor(template._storage, array, start, template._repeats)
         return self._present[1]
 
+    def _values_now(self) -> Array:
+        """The elements at the present index; none where that is out of range and was skipped."""
+        found = self.at("scalar_offset", skip=True)
+        return np.empty(0, self.dtype) if found is None else found._array
+
     def now(self, operand: str) -> NkiTensor:
         """The static view at the present index."""
         found = self.at(operand)
@@ -272,6 +277,12 @@ class VectorIndirect(IndirectTensor):
                 "offsets instead"
             )
         return super()._again(template)
+
+    def _values_now(self) -> Array:
+        """The rows that the offsets name, without those that lie outside and were skipped."""
+        rows, inside = self.rows("vector_offset", skip=True)
+        values: Array = self.window()._array[rows if inside is None else rows[inside]]
+        return values
 
     def now(self, operand: str) -> NkiTensor:
         """Refused: only a DMA goes from row to row."""

@@ -289,6 +289,10 @@ class NkiTensor:
         """On-chip gather of Trn3."""
         refuse(".indirect needs Trn3; the target is Trn2")
 
+    def _values_now(self) -> Array:
+        """The elements, for who follows a kernel from outside."""
+        return self._array
+
     # How views are made
 
     def _pattern(self, pattern: Sequence[Sequence[int]], offset: int | None, dtype: Any) -> NkiTensor:
