@@ -86,7 +86,7 @@ def dma_compute(
         refuse(f"{reduce_op!r}; DMA engines compute nl.add only", "reduce_op")
     sources = list(srcs)
     if not 2 <= len(sources) <= _MAX_SOURCES:
-        refuse(f"{len(sources)} sources; expected 2 to {_MAX_SOURCES} (one source is a dma_copy)", "srcs")
+        refuse(f"{len(sources)} sources; expected 2 to {_MAX_SOURCES}, dst among them where it is added to", "srcs")
     if scales is not None and [float(scale) for scale in scales] != [1.0] * len(sources):
         refuse(f"{list(scales)}; only 1.0 for each of the {len(sources)} sources is supported", "scales")
     if not unique_indices:
