@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -431,6 +433,34 @@ def test_an_interrupt_leaves_no_core_behind(barriers: int) -> None:
         kernel[2](X.copy())
     assert threading.active_count() == threads
     assert same_bits(swap_halves[2](X, True), np.roll(X, 2, 0))
+
+
+@pytest.mark.parametrize("lnc", [1, 2])
+@pytest.mark.parametrize("barrier", [False, True])
+def test_a_launch_keeps_no_memory(lnc: int, barrier: bool) -> None:
+    """Not even until Python looks for cycles: a training step launches faster than it does that."""
+
+    @nki.jit
+    def kernel(x: Any, y: Any) -> Any:
+        core, cores = nl.program_id(0), nl.num_programs(0)
+        out = shared(*x.shape)
+        copy(out[2 * core : 4 if cores == 1 else 2 * core + 2], x[2 * core : 4 if cores == 1 else 2 * core + 2])
+        if barrier:
+            nisa.core_barrier(data=out, cores=tuple(range(cores)))
+        copy(y[core : core + 1], x[core : core + 1])
+        return out
+
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        x, y = X.copy(), X.copy()
+        out = kernel[lnc](x, y)
+        alive = [weakref.ref(array) for array in (x, y, out)]
+        del x, y, out
+        assert [one() for one in alive] == [None] * 3
+    finally:
+        if was:
+            gc.enable()
 
 
 def test_results_of_both_cores_come_from_shared_memory() -> None:

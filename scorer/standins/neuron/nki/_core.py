@@ -21,7 +21,7 @@ from ._errors import refuse
 
 if TYPE_CHECKING:
     from ._pair import Pair
-    from ._storage import Storage
+    from ._storage import SharedStorage, Storage
     from .compiler import CompileConfig, SpecializationConfig
 
 PARTITIONS = 128
@@ -63,9 +63,17 @@ class Launch:
         self.failed: int | None = None  # the core of two that an error came from
         self.epoch = 0  # barriers that both cores have passed
         self.shared: list[Storage] = []
+        self.seen_by_both: list[SharedStorage] = []
         self.pair: Pair | None = None
         self.compile_config: CompileConfig | None = None
         self.specialization_config: SpecializationConfig | None = None
+
+    def end(self) -> None:
+        """Lets go of what the cores shared, whose memory would else stay until Python looks for cycles."""
+        self.pair = None
+        self.shared.clear()
+        while self.seen_by_both:
+            self.seen_by_both.pop().forget()
 
 
 class Core:

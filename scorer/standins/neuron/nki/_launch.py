@@ -59,21 +59,24 @@ def run(
         finally:
             enter(None)
 
-    if launch.cores == 1:
-        results = [on_core(0)]
-    else:
-        launch.pair = Pair(launch, on_core)
-        results = launch.pair.run()
-        _check_same(cores, results)
-    if launch.wide:
-        for item in arguments:
-            if item.writable:
-                item.array[...] = _narrow(by_value[id(item.value)]._array)
-    tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
-    found = results[0]
-    if isinstance(found, (tuple, list)):
-        return type(found)(_result(item, position, tensors, arguments) for position, item in enumerate(found))
-    return None if found is None else _result(found, 0, tensors, arguments)
+    try:
+        if launch.cores == 1:
+            results = [on_core(0)]
+        else:
+            launch.pair = Pair(launch, on_core)
+            results = launch.pair.run()
+            _check_same(cores, results)
+        if launch.wide:
+            for item in arguments:
+                if item.writable:
+                    item.array[...] = _narrow(by_value[id(item.value)]._array)
+        tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
+        found = results[0]
+        if isinstance(found, (tuple, list)):
+            return type(found)(_result(item, position, tensors, arguments) for position, item in enumerate(found))
+        return None if found is None else _result(found, 0, tensors, arguments)
+    finally:
+        launch.end()
 
 
 def _check_same(cores: list[Core], results: list[Any]) -> None:

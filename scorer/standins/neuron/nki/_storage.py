@@ -313,6 +313,11 @@ class SharedStorage(Storage):
         self._epoch = 0
         self._read: list[tuple[int, NkiTensor, Rows | None]] = []
         self._touched = [False, False]
+        core.launch.seen_by_both.append(self)
+
+    def forget(self) -> None:
+        """The launch has ended: nobody asks any more who read what."""
+        self._read.clear()
 
     def declare_full(self) -> None:
         """Every element has been written; by whom is still of interest."""
