@@ -26,6 +26,7 @@ from scorer.cli.progress import Progress
 from scorer.cli.reviewing import Contest, Files, check, checked_profile, explain, read_submission, rules
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
+from scorer.compare.accounts import KernelReport
 from scorer.compare.verdict import undecided, weighed
 from scorer.contest import Profile, load, names
 from scorer.files import ensure_writable, write_atomic
@@ -76,6 +77,7 @@ class Document(StrEnum):
 
     RECEIPT = "receipt"
     VERDICT = "verdict"
+    KERNELS = "kernels"
     CONTEST = "contest"
 
 
@@ -275,7 +277,7 @@ def _is_page(name: str) -> bool:
 def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.RECEIPT,
 ) -> int:
-    """Print the JSON schema of a receipt (receipts/*.json), of the verdict (verdict.json) or of a contest profile.
+    """Print the JSON schema of a receipt (receipts/*.json), verdict.json, kernels.json or a contest profile.
 
     Example:
 
@@ -284,6 +286,7 @@ def schema(
     models: dict[Document, type[BaseModel]] = {
         Document.RECEIPT: Receipt,
         Document.VERDICT: Verdict,
+        Document.KERNELS: KernelReport,
         Document.CONTEST: Profile,
     }
     model = models[document]
