@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from . import kernels
+from . import kernels, streams
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,12 @@ def register() -> None:
 @functools.cache
 def _register_backend() -> None:
     from torch._dynamo.backends.registry import register_backend
+    from torch._dynamo.eval_frame import skip_code
 
     register_backend(name="neuron")(compile_graph)
+    # Dynamo asks for the stream while it compiles; it is not to compile the answer.
+    for function in (streams.current_stream, streams.default_stream, streams.Stream.__new__):
+        skip_code(function.__code__)
     kernels.make_traceable()
 
 

@@ -168,5 +168,5 @@ def register() -> None:
     """
     torch.Stream = _AnyOf("Stream", (), {"theirs": _TorchStream, "ours": Stream})  # type: ignore[assignment, misc]
     torch.Event = _AnyOf("Event", (), {"theirs": _TorchEvent, "ours": Event})  # type: ignore[assignment, misc]
-    torch._C._accelerator_getStream = lambda device_index: current_stream()
+    torch._C._accelerator_getStream = current_stream  # type: ignore[assignment]
     torch._C._accelerator_setStream = set_stream  # type: ignore[assignment]
