@@ -15,7 +15,7 @@ A fault folder holds `fault.yaml`:
     local: ["--num-steps", "9"]  # words added to the local lane's launch
     local_environment: {NAME: value}     # what the author has exported
     kit_edits: [...]             # to a copy of the stand-in kit, whose data stay as they are
-    judge: clock                 # who must catch it: parity (left out), the clock trial or the environment trial
+    judge: clock                 # who must catch it: parity (left out), clock or environment trial, `scorer kernels`
     scripts:                     # of the clock trial, by name or of one's own, beside the plan [default: all]
       - slow save
       - {name: a very slow save, start_up_seconds: 12, save_seconds: 9}
@@ -103,7 +103,7 @@ class Fault(BaseModel):
     local: list[str] = Field(default_factory=list)
     local_environment: dict[str, str] = Field(default_factory=dict)
     kit_edits: list[Edit] = Field(default_factory=list)
-    judge: Literal["parity", "clock", "environment"] = "parity"
+    judge: Literal["parity", "clock", "environment", "kernels"] = "parity"
     scripts: list[str | dict[str, Any]] = Field(default_factory=list)
     expect: Expected
 
@@ -150,7 +150,12 @@ def judged(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
     refused = build(root, fault, **extra)
     if refused is not None:
         return refused
-    return parity(root, fault, **extra) if fault.judge == "parity" else trial(root, fault, **extra)
+    if fault.judge == "parity":
+        return parity(root, fault, **extra)
+    if fault.judge == "kernels":
+        ran = run(root, "-m", "scorer", "kernels", "artifact", "--contest", "embedded", "-o", "report", **extra)
+        return in_words(read_verdict(root / "report/kernels.json", ran))
+    return trial(root, fault, **extra)
 
 
 def build(root: Path, fault: Fault, **extra: str) -> dict[str, Any] | None:
@@ -207,7 +212,11 @@ def trial(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
     ran = run(
         root, "-m", "scorer", f"{fault.judge}-trial", "artifact", "--contest", "contest.yaml", "-o", "report", **extra
     )
-    verdict = read_verdict(root / "report/trial.json", ran)
+    return in_words(read_verdict(root / "report/trial.json", ran))
+
+
+def in_words(verdict: dict[str, Any]) -> dict[str, Any]:
+    """With places as the parity run's verdict has them."""
     for found in verdict["findings"]:
         if isinstance(found["place"], dict):
             found["place"] = f"{found['place']['file']}:{found['place']['line']}"
