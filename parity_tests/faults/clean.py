@@ -57,6 +57,12 @@ KNOBS: list[list[dict[str, Any]]] = [
     [{}, {}, {"mlp": "fused"}],
     [{}, {}, {"loss": "fused"}],
     [{}, {}, {"loss": "nki", "logit_softcap": 0.0}],
+    [{"embedding": "torch"}, {"embedding": "nki"}],
+    [{"projection": "torch"}, {"projection": "fp8_nki"}, {"projection": "fp8_torch"}],
+    [{"muon": "torch"}, {"muon": "nki"}, {"muon": "nki", "muon_steps": "polar_express"}],
+    [{"adamw": "torch"}, {"adamw": "nki"}, {"adamw": "nki", "adam_state": "bfloat16"}],
+    [{"ema_decay": 0.0}, {"ema_decay": 0.5}, {"ema_decay": 0.9, "ema": "nki"}],
+    [{}, {}, {"ngram": "nki", "ngram_updates": 2, "loss": "nki"}],
 ]
 CONFIG = "recipe/configs/small.yaml"
 
