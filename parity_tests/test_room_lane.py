@@ -156,13 +156,13 @@ def test_a_killed_rank_is_told_as_such_and_its_record_is_kept(tmp_path: Path) ->
 
 def test_a_run_that_does_not_end_is_ended_and_its_updates_are_kept(tmp_path: Path) -> None:
     limited = short_profile()
-    limited = limited.model_copy(update={"budget": limited.budget.model_copy(update={"run_timeout_seconds": 40.0})})
+    limited = limited.model_copy(update={"budget": limited.budget.model_copy(update={"run_timeout_seconds": 30.0})})
     hang = "import threading\nif step == 1: threading.Event().wait()"
     seen = run_artifact(tmp_path, program(hang), profile=limited)
     assert (seen.outcome, seen.exit_code) == (Outcome.TIMED_OUT, None)
     assert codes(seen) == ["RUN002"]
     assert seen.problem is not None
-    assert "40 s" in seen.problem
+    assert "30 s" in seen.problem
     assert len(seen.ranks[0].updates) == 2
 
 
