@@ -71,8 +71,8 @@ def group(*steps: str) -> None:
     """A PSUM tile and what happens to it in order."""
     made = empty(4, 6, buffer=nl.psum)
     for step in steps:
-        if step == "memset":
-            nisa.memset(dst=made, value=0.0)
+        if step in ("memset", "ones"):
+            nisa.memset(dst=made, value=1.0 if step == "ones" else 0.0)
         elif step == "read":
             nisa.tensor_copy(dst=empty(4, 6), src=made)
         else:
@@ -471,7 +471,7 @@ CHECKS: dict[str, Check] = {
         lambda: group("memset", "accumulate"), "undefined on Trn2", lambda: group("memset", "overwrite", "accumulate")
     ),
     "automatic accumulation onto memset": Check(
-        lambda: group("memset", "automatic"), "undefined on Trn2", lambda: group("automatic", "automatic")
+        lambda: group("ones", "automatic"), "undefined on Trn2", lambda: group("memset", "automatic", "automatic")
     ),
     "reading inside an accumulation group": Check(
         lambda: group("overwrite", "read", "accumulate"),
@@ -598,6 +598,11 @@ CHECKS: dict[str, Check] = {
         lambda: scalar(dst=empty(4, 6, dtype=nl.float8_e4m3), operand0=247.0),
         "overflows float8_e4m3",
         lambda: scalar(dst=empty(4, 6, dtype=nl.float8_e4m3), operand0=239.0),
+    ),
+    "fp8 overflow of the wide type": Check(
+        lambda: scalar(dst=empty(4, 6, dtype=nl.float8_e5m2), operand0=61440.0),
+        "value 61441.0 overflows float8_e5m2 (largest finite value 57344.0)",
+        lambda: scalar(dst=empty(4, 6, dtype=nl.float8_e5m2), operand0=float("inf")),
     ),
     # Scalar engine
     "log of 0": Check(

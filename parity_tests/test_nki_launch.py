@@ -359,6 +359,7 @@ def test_jit_refuses_what_nki_removed() -> None:
         nki.jit(platform_target="trn2")
     with pytest.raises(nki.NkiValidationError, match="does not know"):
         nki.jit(fast=True)
+    assert isinstance(nki.jit(rmsnorm_fwd.func, mode="trace", debug_kernel=True), type(rmsnorm_fwd))
 
 
 @pytest.mark.parametrize("op", ["exp", "tanh", "square", "rsqrt", "log"])

@@ -67,6 +67,21 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
     found["functional all_reduce"] = functional.all_reduce(mine(2), "sum", dist.group.WORLD) + 0
     found["all_to_all_single"] = torch.empty(world, device=device)
     dist.all_to_all_single(found["all_to_all_single"], torch.arange(float(world), device=device) + 10 * rank)
+    together = [mine(2), mine(3)]
+    gathered_together = [torch.empty(len(one) * world, device=device) for one in together]
+    with dist._coalescing_manager(device=torch.device(device)):
+        for whole, one in zip(gathered_together, together, strict=True):
+            dist.all_gather_into_tensor(whole, one)
+    found["all_gather_into_tensor together"] = torch.cat(gathered_together)
+    parts_together = [torch.empty(1, device=device) for _ in range(2)]
+    with dist._coalescing_manager(device=torch.device(device)):
+        for part in parts_together:
+            dist.reduce_scatter_tensor(part, torch.arange(float(world), device=device) * (rank + 1))
+    found["reduce_scatter_tensor together"] = torch.cat(parts_together)
+    with dist._coalescing_manager(device=torch.device(device)):
+        for one in together:
+            dist.all_reduce(one)
+    found["all_reduce together"] = torch.cat(together)
     dist.barrier()
     assert all(tensor.device.type == device for tensor in found.values())
     ends_at_zero = ("reduce", "gather")

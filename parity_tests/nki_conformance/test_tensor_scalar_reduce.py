@@ -50,3 +50,24 @@ def test_tensor_scalar_reduce_continues_from_an_initial_value() -> None:
 
     _, result = on_chip(body, x, start, outputs=[((4, 6), FP32), ((4, 1), FP32)])
     assert same_bits(result, -(start + (x * 2).sum(axis=1, keepdims=True)))
+
+
+def test_a_reduction_goes_on_under_its_other_name() -> None:
+    """nl.max and nl.maximum are one operator."""
+    x = numbers(4, 6)
+
+    def body(out: Any, result: Any, x: Any) -> None:
+        for command, op in ((nisa.reduce_cmd.reset_reduce, nl.max), (nisa.reduce_cmd.reduce, nl.maximum)):
+            nisa.tensor_scalar_reduce(
+                dst=out,
+                data=x,
+                op0=nl.multiply,
+                operand0=-1.0 if op is nl.max else 1.0,
+                reduce_op=op,
+                reduce_res=result,
+                reduce_cmd=command,
+            )
+
+    _, result = on_chip(body, x, outputs=[((4, 6), FP32), ((4, 1), FP32)])
+    assert same_bits(result, abs(x).max(axis=1, keepdims=True))
+    assert not same_bits(result, x.max(axis=1, keepdims=True))

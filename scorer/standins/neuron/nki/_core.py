@@ -181,7 +181,7 @@ class Accumulators:
     def combine(self, values: NDArray[np.float32], reduction: Any) -> None:
         """Reduces `values` [P, 1] into the registers."""
         held = self._read(values.shape[0])
-        if reduction is not self._reduction:
+        if reduction.name != self._reduction.name:
             refuse(
                 f"{self._engine} registers hold a {self._reduction} reduction, this instruction continues with "
                 f"{reduction}; start with reduce_cmd=reset_reduce",

@@ -85,8 +85,8 @@ def declared(stored: Dtype) -> Dtype:
 
 FP32_MIN = float(np.finfo(np.float32).min)
 _EXACT_INTEGER = 2**24
-_FLOAT8_E4M3_MAX = 240.0
-_FLOAT8_E4M3_OVERFLOW = 248.0  # halfway to 256, which the format would need next: RNE goes up
+_LARGEST = {float8_e4m3: 240.0, float8_e5m2: 57344.0}
+_OVERFLOW = {float8_e4m3: 248.0, float8_e5m2: 61440.0}  # halfway to what the format would need next: RNE goes up
 _POISON_INTEGER = 4
 _POISONED_BYTES = 1 << 16
 
@@ -152,10 +152,10 @@ def assign(target: Array, values: Array, nearest: bool = False) -> None:
     elif dtype in INTEGERS:
         target[...] = saturate(values, dtype)
     else:
-        if dtype == float8_e4m3 and np.any(np.abs(values) >= _FLOAT8_E4M3_OVERFLOW):
+        if dtype in _OVERFLOW and np.any((np.abs(values) >= _OVERFLOW[dtype]) & np.isfinite(values)):
             refuse_values(
-                f"value {_largest(values)} overflows float8_e4m3 (largest finite value {_FLOAT8_E4M3_MAX}) and would "
-                "become inf; scale or clamp before the cast",
+                f"value {_largest(values)} overflows {dtype} (largest finite value {_LARGEST[dtype]}) and would become "
+                "inf; scale or clamp before the cast",
                 "dst",
             )
         if dtype == bfloat16 and not nearest and values.dtype == float32:
@@ -180,4 +180,4 @@ def saturate(values: Array, dtype: Dtype) -> Array:
 
 
 def _largest(values: Array) -> float:
-    return float(values.flat[int(np.argmax(np.abs(values)))])
+    return float(values.flat[int(np.argmax(np.where(np.isfinite(values), np.abs(values), 0)))])

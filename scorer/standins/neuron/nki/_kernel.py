@@ -17,6 +17,7 @@ from ._versions import since
 from .compiler import AddressRotation, CompileConfig, SpecializationConfig
 
 _INSTRUCTIONS = frozenset(isa.__all__)
+_IGNORED = {"mode", "debug_kernel", "show_compiler_tb"}  # arguments of nki.jit
 
 
 class Kernel:
@@ -169,12 +170,12 @@ def jit(
 ) -> Any:
     """Makes a `Kernel`; use as `@nki.jit` or `@nki.jit(...)`.
 
-    `mode` is ignored and `platform_target` refused, as NKI does since 0.3; the configurations are NKI 0.7's and concern
-    the compiler only.
+    `platform_target` is refused, as NKI does since 0.3, and what changes nothing but messages is ignored, as is `mode`;
+    the configurations are NKI 0.7's and concern the compiler only.
     """
     if "platform_target" in config:
         raise NkiValidationError("nki.jit(platform_target=...) was removed; set NEURON_PLATFORM_TARGET_OVERRIDE")
-    unknown = set(config) - {"mode"}
+    unknown = set(config) - _IGNORED
     if unknown:
         raise NkiValidationError(f"nki.jit does not know {', '.join(sorted(unknown))}")
     for name, value, kind in (

@@ -241,30 +241,32 @@ class PsumStorage(Storage):
         """Notes that a matmul writes `view` and returns where it adds to what is there (a bool if that is the same
         everywhere).
 
-        `accumulate=None`: the first matmul to write an element overwrites it, later ones add.
+        `accumulate=None`: the first matmul to write an element overwrites it, later ones add. It makes no difference to
+        zeros, with which kernels like to begin.
         """
         adds: NDArray[np.bool_] | bool = False
         if self._state is not None and self._is_whole(view):
             if accumulate is not False:
-                self._check_group(np.array([self._state], np.uint8), accumulate)
+                self._check_group(np.array([self._state], np.uint8), accumulate, view)
                 adds = bool(accumulate) or self._state == _MATMUL
             self._state = _MATMUL
         else:
             states = self._states_under(view)
             if accumulate is not False:
-                self._check_group(states, accumulate)
+                self._check_group(states, accumulate, view)
                 adds = bool(accumulate) or states == _MATMUL
             states[...] = _MATMUL
         super().note_write(view)
         return adds
 
-    def _check_group(self, states: Marks, accumulate: bool | None) -> None:
+    def _check_group(self, states: Marks, accumulate: bool | None, view: NkiTensor) -> None:
         if states.min() == states.max() == _MATMUL:
             return
         word = f"accumulate={accumulate}"
         if accumulate and (states == _UNWRITTEN).any():
             refuse(f"{word} on PSUM that no matmul has written yet; write accumulate=(k > 0)", "accumulate")
-        if (states == _OTHER).any():
+        others = states == _OTHER
+        if others.any() and (accumulate or np.any(view._array[... if others.size == 1 else others])):
             refuse(
                 f"{word} on PSUM contents that another instruction wrote (memset, copy, transpose): undefined on "
                 "Trn2; the first matmul of a group must overwrite (accumulate=False)",

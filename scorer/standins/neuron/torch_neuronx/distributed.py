@@ -14,7 +14,6 @@ from .memory import DEVICE_TYPE, host_of
 # Operations of a process group, each with the gloo method that carries it out.
 _OPERATIONS = {
     "allreduce": "allreduce",
-    "allreduce_coalesced": "allreduce_coalesced",
     "broadcast": "broadcast",
     "reduce": "reduce",
     "allgather": "allgather",
@@ -48,6 +47,7 @@ class NeuronProcessGroup(ProcessGroup):
     def __init__(self, store: Store, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(rank, size)  # type: ignore[call-arg]  # torch's stub lacks this constructor
         self._gloo: Any = dist.ProcessGroupGloo(store, rank, size, timeout)
+        self._begun: list[Any] | None = None  # what was issued since torch began to gather operations
         # Torch asks a group's backends for its name and abilities; its operations are the methods of this class.
         self._set_default_backend(ProcessGroup.BackendType.CUSTOM)
         for device in (DEVICE_TYPE, "cpu"):
@@ -63,6 +63,54 @@ class NeuronProcessGroup(ProcessGroup):
         if opts is not None:
             plain.timeout = opts.timeout
         return self._gloo.barrier(plain)
+
+    # Several operations at once: one after the other. Torch asks for the handle of all at the end.
+
+    def allreduce_coalesced(self, tensors: list[torch.Tensor], *opts: Any) -> Any:
+        """``all_reduce`` of each tensor."""
+        return self._together([self._gloo.allreduce_coalesced(_hosts(tensors), *opts)])
+
+    def all_gather_single_coalesced(self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], *opts: Any) -> Any:
+        """``all_gather_single`` of each pair."""
+        pairs = zip(outputs, inputs, strict=True)
+        return self._together([self._gloo._allgather_base(*_hosts(pair), *opts) for pair in pairs])
+
+    def reduce_scatter_single_coalesced(
+        self, outputs: list[torch.Tensor], inputs: list[torch.Tensor], *opts: Any
+    ) -> Any:
+        """``reduce_scatter_single`` of each pair."""
+        pairs = zip(outputs, inputs, strict=True)
+        return self._together([self._gloo._reduce_scatter_base(*_hosts(pair), *opts) for pair in pairs])
+
+    allgather_into_tensor_coalesced = all_gather_single_coalesced  # type: ignore[assignment]
+    reduce_scatter_tensor_coalesced = reduce_scatter_single_coalesced  # type: ignore[assignment]
+
+    def _start_coalescing(self, device: torch.device) -> None:
+        self._begun = []
+
+    def _end_coalescing(self, device: torch.device) -> Any:
+        begun, self._begun = self._begun or [], None
+        return _Works(begun)
+
+    def _together(self, works: list[Any]) -> _Works:
+        if self._begun is not None:
+            self._begun += works
+        return _Works(works)
+
+
+class _Works:
+    """The handle of several operations."""
+
+    def __init__(self, works: list[Any]) -> None:
+        self._works = works
+
+    def wait(self, timeout: timedelta | None = None) -> bool:
+        """Wait for all of them."""
+        return all([work.wait() if timeout is None else work.wait(timeout) for work in self._works])  # noqa: C419
+
+    def is_completed(self) -> bool:
+        """Whether all are done."""
+        return all(work.is_completed() for work in self._works)
 
 
 def _through_gloo(name: str, method: str) -> Any:
