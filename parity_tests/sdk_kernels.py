@@ -1,4 +1,4 @@
-"""Runs the recipe's kernels by `nki.simulate` of whichever `nki` this interpreter has: sdk_kernels.py OUT.npz.
+"""Runs fourteen kernels of the recipe by `nki.simulate` of whichever `nki` is importable: sdk_kernels.py OUT.npz.
 
 The inputs are the same on every machine. OUT.npz holds "kernel/lnc/number of the result", each as fp32, and the dtypes
 that the results had. Run with the stand-in first on PYTHONPATH, or without it where the Neuron SDK is installed.

@@ -537,6 +537,7 @@ CHECKS: dict[str, Check] = {
         lambda: add(empty(4, 6, dtype=I32), tile(4, 6, dtype=I32), tile(4, 6, dtype=I32, value=2), op=nl.power),
     ),
     "abs_max": Check(lambda: scalar(op0=nl.abs_max), "needs Trn3", lambda: scalar(op0=nl.maximum)),
+    "abs_min": Check(lambda: scalar(op0=nl.abs_min), "needs Trn3", lambda: scalar(op0=nl.minimum)),
     "square in tensor_scalar": Check(
         lambda: scalar(op0=nl.square, operand0=0.0), "needs Trn3", lambda: scalar(op0=nl.abs, operand0=0.0)
     ),
@@ -751,6 +752,21 @@ CHECKS: dict[str, Check] = {
     "exponential": Check(
         lambda: nisa.exponential(dst=empty(4, 6), src=tile(4, 6)),
         "nki.isa.exponential: needs Trn3",
+        lambda: activate(nl.exp, 1.0),
+    ),
+    "nc_matmul_mx": Check(
+        lambda: nisa.nc_matmul_mx(dst=empty(4, 6, buffer=nl.psum), stationary=tile(8, 4), moving=tile(8, 6)),
+        "nki.isa.nc_matmul_mx: needs Trn3",
+        multiply,
+    ),
+    "quantize_mx": Check(
+        lambda: nisa.quantize_mx(dst=empty(4, 6), src=tile(4, 6), dst_scale=empty(4, 1)),
+        "nki.isa.quantize_mx: needs Trn3",
+        lambda: scalar(dst=empty(4, 6, dtype=nl.float8_e4m3)),
+    ),
+    "activate2": Check(
+        lambda: nisa.activate2(dst=empty(4, 6), data=tile(4, 6)),
+        "nki.isa.activate2: needs Trn3",
         lambda: activate(nl.exp, 1.0),
     ),
     "Trn3 type": Check(

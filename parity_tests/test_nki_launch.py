@@ -203,8 +203,10 @@ def test_results_are_shared_hbm_and_fully_written(buffer: Any, rows: int, messag
     if message is None:
         assert same_bits(kernel(x), x)
     else:
-        with pytest.raises(nki.NkiValidationError, match=message):
+        with pytest.raises(nki.NkiValidationError, match=message) as caught:
             kernel(x)
+        line = kernel.func.__code__.co_firstlineno
+        assert (caught.value.file, caught.value.line) == (__file__, line), "where the kernel is defined"
 
 
 def test_a_result_is_a_tensor_and_a_whole_one() -> None:

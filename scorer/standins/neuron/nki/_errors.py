@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -48,14 +49,17 @@ def refuse(message: str, operand: str | None = None) -> NoReturn:
     raise NkiValidationError(message, operand)
 
 
-def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: str, core: int | None = None) -> None:
-    """Writes onto `error` the innermost kernel line and the instruction below it, both read from `traceback`.
+def locate(
+    error: NkiValidationError, traceback: TracebackType | None, kernel: Callable[..., Any], core: int | None = None
+) -> None:
+    """Writes onto `error` the innermost kernel line and the instruction below it, both read from `traceback`; what is
+    wrong with the launch or its results has the line where the kernel is defined.
 
     An error that was located already (an inlined kernel's) is left alone.
     """
     if error.kernel is not None:
         return
-    error.kernel = kernel
+    error.kernel = kernel.__name__
     error.core = core
     caller: tuple[str, int] | None = None
     instruction: str | None = None
@@ -67,6 +71,9 @@ def locate(error: NkiValidationError, traceback: TracebackType | None, kernel: s
         else:
             caller, instruction = (frame.f_code.co_filename, traceback.tb_lineno), None
         traceback = traceback.tb_next
+    code = getattr(kernel, "__code__", None)
+    if caller is None and code is not None:
+        caller = code.co_filename, code.co_firstlineno
     if caller is not None:
         error.file, error.line = caller
     if error.instruction is None:

@@ -126,13 +126,13 @@ class Kernel:
             arguments = bind(args, kwargs)
             return run(launch, self.func, arguments, args, kwargs)
         except NkiValidationError as error:
-            locate(error, error.__traceback__, self.__name__, launch.failed)
+            locate(error, error.__traceback__, self.func, launch.failed)
             raise
         except TypeError as error:
             found = from_binding(error, error.__traceback__, _INSTRUCTIONS)
             if found is None:
                 raise
-            locate(found, error.__traceback__, self.__name__, launch.failed)
+            locate(found, error.__traceback__, self.func, launch.failed)
             raise found from error
 
     def _check_nested(self, launch: Launch) -> None:
