@@ -78,4 +78,5 @@ def test_kernels_are_accounted(name: str) -> None:
         assert 0 < account.sbuf_peak <= SBUF_LIMIT
         assert account.psum_peak <= PSUM_LIMIT
         assert 0.0 < account.microseconds <= account.serial_microseconds
+        assert 0.0 < account.roofline_microseconds <= 1.001 * account.microseconds
         assert account.hbm_bytes > 0

@@ -142,6 +142,7 @@ def test_tiles_are_given_back_while_the_launch_is_told() -> None:
 def test_a_product_takes_a_cycle_for_each_moving_column(dtype: Any, width: int, cycles: int) -> None:
     found = cost_of(lambda: product(32, width, 128, dtype))
     assert (found.engine, found.cost.cycles, found.cost.operations) == ("tensor", cycles, 2 * 32 * width * 128)
+    assert found.cost.peak_cycles == width * (cycles // max(width, 64)) * 32 / 128  # a quarter of the rows are in use
 
 
 @pytest.mark.parametrize(
@@ -207,6 +208,8 @@ def test_the_busiest_engine_of_the_slower_core_bounds_the_launch() -> None:
     assert one.microseconds == pytest.approx(1e6 * moved / 368e9)
     assert one.serial_microseconds == pytest.approx(one.microseconds + 1e6 * 4 * 2048 / 0.96e9)
     assert one.intensity == pytest.approx(512 * 2048 / moved)
+    assert one.roofline_microseconds == pytest.approx(one.microseconds)  # all that it takes is traffic at full rate
+    assert two.roofline_microseconds == pytest.approx(one.microseconds / 2)  # ... which two cores could share evenly
     assert two.microseconds == pytest.approx(3 / 4 * one.microseconds)  # core 0 has three of the four tiles
     assert (one.counts["dma"], two.counts["dma"]) == (8, 8)
 

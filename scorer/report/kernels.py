@@ -60,6 +60,7 @@ class KernelView:
     update: str
     serial: str
     intensity: str
+    roofline: str
     engines: tuple[EngineView, ...]
     chart: Markup
     edge: int  # per cent of both limits that the chart's upper edge stands for
@@ -163,12 +164,18 @@ def _view(kernel: KernelAccount, limits: Limits) -> KernelView:
         update=in_time(kernel.launches * kernel.microseconds),
         serial=in_time(kernel.serial_microseconds),
         intensity=f"{kernel.intensity:.2f}",
+        roofline=_roofline(kernel),
         engines=tuple(_engines(kernel)),
         chart=_chart(kernel, edge / 100 * limits.sbuf_bytes, edge / 100 * limits.psum_bytes),
         edge=edge,
         signature=_short(kernel.signature),
         order=_order(kernel.order),
     )
+
+
+def _roofline(kernel: KernelAccount) -> str:
+    share = 100 * kernel.roofline_microseconds / (kernel.microseconds or 1.0)
+    return f"{in_time(kernel.roofline_microseconds)}, {share:.0f}% of the estimate"
 
 
 def _order(check: OrderCheck) -> str:

@@ -83,6 +83,9 @@ class KernelAccount(Record):
     bound: str = Field(description="the engine that works longest")
     microseconds: float = Field(description="estimated, all engines side by side: at best")
     serial_microseconds: float = Field(description="estimated, one engine at a time")
+    roofline_microseconds: float = Field(
+        default=0.0, description="what its HBM traffic alone or its products alone would take at full rates"
+    )
     operations: int
     hbm_bytes: int = Field(description="read and written")
     transfers: list[Transfers]

@@ -173,6 +173,15 @@ class Account:
         """Estimated time with one engine at a time."""
         return sum(self.slower.values())
 
+    @property
+    def roofline_microseconds(self) -> float:
+        """What its HBM traffic alone, or its products alone, would take at full rates on all its cores: the longer of
+        the two (Williams, Waterman and Patterson, 2009).
+        """
+        traffic = self.hbm_bytes / DMA_BYTES_PER_SECOND
+        products = sum(each.cost.peak_cycles for each in self.instructions) / CLOCK["tensor"]
+        return 1e6 * max(traffic, products) / self.cores
+
     def lines(self) -> list[Line]:
         """Each instruction of the kernel's text, the one that takes longest first."""
         found: dict[tuple[str, int, str, str], Line] = {}
@@ -198,6 +207,7 @@ class Account:
             "bound": self.bound,
             "microseconds": self.microseconds,
             "serial_microseconds": self.serial_microseconds,
+            "roofline_microseconds": self.roofline_microseconds,
             "operations": self.operations,
             "hbm_bytes": self.hbm_bytes,
             "transfers": [asdict(each) for each in self.transfers],

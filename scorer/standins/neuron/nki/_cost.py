@@ -17,6 +17,7 @@ from ._rates import (
     GPSIMD_OPERATORS,
     LEAST_CYCLES,
     MATMUL_PASSES,
+    PEAK_OPERATIONS_PER_CYCLE,
     PRICES,
     TRANSPOSE_PASSES,
     Cost,
@@ -55,6 +56,7 @@ class Cycles:
     cycles: int = 0
     seconds: float = 0.0  # of a DMA
     operations: int = 0
+    peak_cycles: float = 0.0  # of a matmul: what its products alone would take with every tile full
     direction: str = ""  # of a DMA: "hbm to sbuf"
     bytes: int = 0  # that a DMA brings to its destination
     hbm_bytes: int = 0  # that it reads from HBM and writes there
@@ -108,9 +110,13 @@ def cost(step: Step, operands: Sequence[Operand]) -> tuple[str, Cycles]:
         moving = _named(operands, "moving")
         columns = moving.shape[-1] if _option(step, "perf_mode") == "double_row" else moving.per_partition
         transposes = bool(step.given.get("is_transpose"))
-        cycles = (TRANSPOSE_PASSES if transposes else MATMUL_PASSES).get(moving.dtype, 1) * max(columns, LEAST_CYCLES)
+        passes = (TRANSPOSE_PASSES if transposes else MATMUL_PASSES).get(moving.dtype, 1)
         operations = 0 if transposes else operations
-    elif price.cost is Cost.TRANSPOSE and engine == "tensor":
+        rate = PEAK_OPERATIONS_PER_CYCLE * (2 if _option(step, "perf_mode") == "double_row" else 1)
+        return engine, Cycles(
+            cycles=passes * max(columns, LEAST_CYCLES), operations=operations, peak_cycles=passes * operations / rate
+        )
+    if price.cost is Cost.TRANSPOSE and engine == "tensor":
         data = _named(operands, "data")
         cycles = TRANSPOSE_PASSES.get(data.dtype, 1) * max(data.shape[0], LEAST_CYCLES)
     else:

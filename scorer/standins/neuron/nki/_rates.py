@@ -25,6 +25,8 @@ MATMUL_PASSES = {"float32": 4}
 """A product of fp32 is made of several passes: 20 against 79 TFLOPS [arch]; any other type takes one, fp8 in double_row
 contracts twice as much in it.
 """
+PEAK_OPERATIONS_PER_CYCLE = 2 * 128 * 128
+"""Of the Tensor engine, in one pass over a full tile: 79 TFLOPS of bf16 [arch]."""
 TRANSPOSE_PASSES = {"float32": 2}
 """Tensor engine, transpose mode: twice as fast as an fp32 product [arch]."""
 
