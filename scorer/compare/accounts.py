@@ -69,10 +69,7 @@ def conclude(
     hard = [each for each in findings if each.severity is Severity.HARD]
     decision: verdict.Verdict = "pass"
     if hard:
-        decision, reason = (
-            "fail",
-            f"{hard[0].code} {hard[0].message}" + (f" ({hard[0].place})" if hard[0].place else ""),
-        )
+        decision, reason = "fail", verdict.in_short(hard[0])
     elif any(rank.neuron == "sdk" for rank in receipt.ranks):
         decision, reason = "inconclusive", "The kernels ran on the Neuron SDK, which tells nothing of what they take."
     elif not launches:

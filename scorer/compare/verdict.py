@@ -66,14 +66,18 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=key)
 
 
+def in_short(found: Finding) -> str:
+    """Code, message and, where it has one, place of a finding."""
+    where = f" ({found.place})" if found.place else ""
+    return f"{found.code} {found.message}{where}"
+
+
 def decide(case: Case, findings: Sequence[Finding]) -> tuple[Verdict, str]:
     """The verdict and its reason. `findings` are weighed and ordered."""
     hard = [found for found in findings if found.severity is Severity.HARD and not undecided(found)]
     if hard:
-        first = hard[0]
-        where = f" ({first.place})" if first.place else ""
         count = "one finding" if len(hard) == 1 else f"{len(hard)} findings, the first"
-        return "fail", f"{count}: {first.code} {first.message}{where}"
+        return "fail", f"{count}: {in_short(hard[0])}"
     open_questions = [found for found in findings if undecided(found)]
     if open_questions:
         return (

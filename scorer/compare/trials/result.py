@@ -87,8 +87,7 @@ def conclude(
     missing = [found for found in ordered if verdict.undecided(found)]
     decision: verdict.Verdict
     if hard:
-        where = f" ({hard[0].place})" if hard[0].place else ""
-        decision, reason = "fail", f"{hard[0].code} {hard[0].message}{where}"
+        decision, reason = "fail", verdict.in_short(hard[0])
     elif missing or question:
         decision, reason = "inconclusive", question or missing[0].message
     else:

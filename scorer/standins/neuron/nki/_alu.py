@@ -70,7 +70,7 @@ REMEDIES = {
     "prelu": "takes its slope in activate2, which needs Trn3: combine relu(x) and relu(-x) with scalar_tensor_tensor",
 }
 
-# Instruction-free callables `nl.<operator>(x[, y])`, filled in by `_language_math`.
+# What calling an operator does, `nl.<operator>(x[, y])`: filled in by `_language_math`.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 

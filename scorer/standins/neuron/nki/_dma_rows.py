@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ._dtypes import Array, Dtype, assign, to_float32
 from ._errors import refuse
 from ._indirect import VectorIndirect
+from ._operands import refuse_repeats
 from ._patterns import overlaps
 from ._storage import Buffer, Rows
 from ._tensor import NkiTensor
@@ -165,7 +166,7 @@ def _same(dst: NkiTensor, other: Any) -> bool:
 
 def _writable_view(dst: Any) -> None:
     if dst._repeats:
-        refuse(f"a view {dst.shape} that names elements more than once cannot be written", "dst")
+        refuse_repeats(dst)
 
 
 def _check_rows_writable(dst: VectorIndirect) -> None:

@@ -10,7 +10,7 @@ from ._core import Core, current
 from ._enums import choose, dma_engine, engine
 from ._errors import kernel_line, refuse
 from ._indirect import IndirectTensor
-from ._operands import Instruction
+from ._operands import Instruction, refuse_repeats
 from ._pair import Meeting, Pair
 from ._storage import Buffer
 from ._tensor import NkiTensor
@@ -65,7 +65,7 @@ def sendrecv(
         refuse(f"{pipe_id!r}; expected an int", "pipe_id")
     sent, received = _tile(src, "src"), _tile(dst, "dst")
     if received._repeats:
-        refuse(f"a view {received.shape} that names elements more than once cannot be written", "dst")
+        refuse_repeats(received)
     if (sent.shape, sent.dtype) != (received.shape, received.dtype):
         refuse(f"{received.dtype} {received.shape}, src has {sent.dtype} {sent.shape}", "dst")
     if sent._storage is received._storage and np.shares_memory(sent._array, received._array):

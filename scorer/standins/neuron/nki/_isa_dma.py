@@ -14,7 +14,7 @@ from ._dtypes import Array, assign, to_float32, uint32
 from ._enums import choose, dge_mode, engine, oob_mode
 from ._errors import refuse
 from ._indirect import IndirectTensor, ScalarIndirect, VectorIndirect
-from ._operands import Instruction
+from ._operands import Instruction, refuse_repeats
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
@@ -211,7 +211,7 @@ def _dma_source(src: NkiTensor, dst: NkiTensor, operand: str = "src") -> Array:
         _reachable(src, operand)
         _reachable(dst, "dst")
     if dst._repeats:
-        refuse(f"a view {dst.shape} that names elements more than once cannot be written", "dst")
+        refuse_repeats(dst)
     return _source(src, operand)
 
 

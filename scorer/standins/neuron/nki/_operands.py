@@ -6,7 +6,7 @@ together). Two operands fit if P and F agree; their shapes may differ.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,14 @@ def target(value: Any, operand: str = "dst", max_rank: int = 4) -> NkiTensor:
     if not value._computable:
         _explain(value, operand, max_rank)
     if value._repeats:
-        refuse(f"a view {value.shape} that names elements more than once cannot be written", operand)
+        refuse_repeats(value, operand)
     found: NkiTensor = value
     return found
+
+
+def refuse_repeats(view: NkiTensor, operand: str = "dst") -> NoReturn:
+    """Refuses a destination whose indices name an element more than once."""
+    refuse(f"a view {view.shape} that names elements more than once cannot be written", operand)
 
 
 def write(dst: NkiTensor, values: Array) -> None:
