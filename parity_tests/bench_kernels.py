@@ -36,8 +36,8 @@ ALLOWED_UPDATE = 12.0
 DTYPES = (torch.float32, torch.bfloat16)
 UPDATE = "update"
 SIZES = {
-    "world_size": 1, "depth": 4, "width": 512, "heads": 4, "vocab_size": 8192, "seq_len": 512, "batch_size": 4,
-    "conv_taps": 4, "ema_decay": 0.99, "fused_attention": True,
+    "world_size": 1, "depth": 4, "width": 512, "mlp_width": 2048, "heads": 4, "vocab_size": 8192, "seq_len": 512,
+    "batch_size": 4, "conv_taps": 4, "ema_decay": 0.99, "fused_attention": True,
 }  # fmt: skip
 
 

@@ -16,4 +16,4 @@ def small(**knobs: Any) -> Config:
 def on_cpu(**knobs: Any) -> Config:
     """The same model by torch operators on the CPU, small enough for many runs."""
     plain: dict[str, Any] = {"device": "cpu", "norm": "torch", "rotary": "torch", "mlp": "torch", "loss": "torch"}
-    return small(**(plain | {"vocab_size": 64, "width": 32, "seq_len": 16} | knobs))
+    return small(**(plain | {"vocab_size": 64, "width": 32, "mlp_width": 128, "seq_len": 16} | knobs))

@@ -127,7 +127,7 @@ def test_each_nki_operation_is_its_torch_one_in_the_whole_model(
 ) -> None:
     """fp32 on the Neuron device: loss and all gradients agree to rounding; a changed gain shows that this can fail."""
     plain = {"norm": "torch", "rotary": "torch", "mlp": "torch", "loss": "torch"}
-    sizes = {"vocab_size": 64, "width": 32, "dtype": "float32", **variant}
+    sizes = {"vocab_size": 64, "width": 32, "mlp_width": 128, "dtype": "float32", **variant}
     x, y = tokens(2, 19).to("neuron"), tokens(2, 19, seed=1).long().to("neuron")
 
     def measure(config: Config, gain: float = 1.0) -> tuple[float, list[Tensor]]:

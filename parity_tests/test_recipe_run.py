@@ -43,7 +43,8 @@ def kit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def quick(**knobs: Any) -> Config:
-    return small(**({"num_steps": 2, "depth": 1, "width": 32, "batch_size": 2, "seq_len": 32} | knobs))
+    sizes: dict[str, Any] = {"depth": 1, "width": 32, "mlp_width": 128, "batch_size": 2, "seq_len": 32}
+    return small(**({"num_steps": 2} | sizes | knobs))
 
 
 def formulas(config: Config) -> dict[str, int]:

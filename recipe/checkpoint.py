@@ -27,7 +27,7 @@ def model_config(config: Config) -> dict[str, int | float]:
         "depth": config.depth,
         "width": config.width,
         "heads": config.heads,
-        "mlp_ratio": config.mlp_ratio,
+        "mlp_width": config.mlp_width,
         "rotary_base": config.rotary_base,
         "norm_eps": config.norm_eps,
         "logit_softcap": config.logit_softcap,

@@ -38,7 +38,7 @@ class Config:
     depth: int
     width: int
     heads: int
-    mlp_ratio: int  # hidden width of the MLP / width
+    mlp_width: int  # hidden width of the MLP
     rotary_base: float
     norm_eps: float
     logit_softcap: float  # 0.0: none
@@ -107,11 +107,6 @@ class Config:
         return self.width // self.heads
 
     @property
-    def mlp_width(self) -> int:
-        """Hidden width of the MLP."""
-        return self.mlp_ratio * self.width
-
-    @property
     def tokens_per_update(self) -> int:
         """Tokens that all ranks together see in one update."""
         return self.world_size * self.micro_batches * self.batch_size * self.seq_len
@@ -124,7 +119,7 @@ class Config:
             ("depth", self.depth),
             ("width", self.width),
             ("heads", self.heads),
-            ("mlp_ratio", self.mlp_ratio),
+            ("mlp_width", self.mlp_width),
             ("seq_len", self.seq_len),
             ("batch_size", self.batch_size),
             ("micro_batches", self.micro_batches),
