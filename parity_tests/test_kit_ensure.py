@@ -11,6 +11,7 @@ import pytest
 
 from scorer.contest import Profile, load
 from scorer.files import sha256_file
+from scorer.room import kit
 from scorer.room.kit import STAND_IN, KitError, KitPaths, cache_root, ensure_kit
 
 EMBEDDED = load("embedded")
@@ -293,6 +294,23 @@ def test_the_stand_in_is_used_where_the_contest_says_so_and_changed_data_are_ref
     (copy.cache_dir / "kit.json").write_text("{", "utf-8")
     with pytest.raises(KitError, match=r"kit\.json: cannot be read"):
         ensure_kit(EMBEDDED)
+
+
+def test_the_stand_in_states_the_constants_of_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as shared:
+        shared.delenv("SUBMISSION_PARITY_CACHE")
+        data = ensure_kit(EMBEDDED).cache_dir
+    monkeypatch.setattr(kit, "_build_once", lambda _file, _words, _variables, cache: shutil.copytree(data, cache))
+    constants = {**EMBEDDED.kit.constants, "TRAIN_TIME_BUDGET_SECONDS": 7}
+    longer = EMBEDDED.model_copy(update={"kit": EMBEDDED.kit.model_copy(update={"constants": constants})})
+    stated = ensure_kit(longer)
+    text, ours = ((place / "prepare.py").read_text("utf-8") for place in (stated.directory, STAND_IN))
+    assert stated.record.stand_in
+    assert stated.directory.is_relative_to(tmp_path / "cache")
+    assert text != ours
+    assert text == ours.replace("TRAIN_TIME_BUDGET_SECONDS = 60", "TRAIN_TIME_BUDGET_SECONDS = 7")
+    with pytest.raises(KitError, match="PACKING is no number of its own"):
+        kit._stating(longer.model_copy(update={"kit": longer.kit.model_copy(update={"constants": {"PACKING": 1}})}))
 
 
 def test_the_cache_lies_where_the_platform_keeps_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,13 @@ def test_the_parts_of_the_time_add_up(clean: tuple[Receipt, Path, list[str]]) ->
     assert {name for name, seconds in time.parts.items() if seconds} == {*timing.PARTS} - {timing.EVALUATION}
 
 
+def test_the_most_memory_of_each_rank_is_told(clean: tuple[Receipt, Path, list[str]]) -> None:
+    peaks = [rank.peak_bytes for rank in clean[0].ranks]
+    assert all(peak is not None and 50 << 20 < peak < 8 << 30 for peak in peaks), (
+        peaks
+    )  # torch alone takes more than 50 MiB
+
+
 def test_a_receipt_names_no_path_of_this_machine(clean: tuple[Receipt, Path, list[str]], tmp_path: Path) -> None:
     receipt, directory, _ = clean
     environment = receipt.ranks[0].environment_start

@@ -3,9 +3,10 @@
     kit = ensure_kit(profile)                          # the profile's own kit
     kit = ensure_kit(profile, Path("~/contest-kit"))   # the organiser's: holds its prepare.py, pinned by SHA-256
 
-The kit is never edited. Its data lie outside every room: in the cache directory (SUBMISSION_PARITY_CACHE, or the
-platform's own), or, for an organiser's kit, where its cache variable says that they already are. Two
-processes that want the same data at once build it once.
+The organiser's kit is never edited; the stand-in states the constants of the profile, in a copy where they differ from
+its own. The data lie outside every room: in the cache directory (SUBMISSION_PARITY_CACHE, or the platform's own), or,
+for an organiser's kit, where its cache variable says that they already are. Two processes that want the same data at
+once build it once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scorer.contest import Profile
-from scorer.files import sha256_file
+from scorer.files import sha256_file, write_atomic
 from scorer.room.kit_source import KitSource, KitSourceError
 from scorer.room.receipts import Kit
 
@@ -75,6 +76,7 @@ def ensure_kit(profile: Profile, kit_dir: Path | None = None, sha256: str | None
     `sha256` is what its file must have beside what the profile says. Nothing of the kit runs before all is checked.
     """
     directory = _choose(profile, kit_dir)
+    stand_in = kit_dir is None or directory == STAND_IN
     prepare = directory / profile.kit.file
     if not directory.is_dir():
         raise KitError(f"{directory}: no such directory; point --kit at the one that holds {prepare.name}")
@@ -83,7 +85,6 @@ def ensure_kit(profile: Profile, kit_dir: Path | None = None, sha256: str | None
     digest = sha256_file(prepare)
     _check_pins(profile, prepare, digest, sha256)
     _check_source(profile, prepare)
-    stand_in = directory == STAND_IN
     variable = profile.kit.cache_variable
     named = os.environ.get(variable)
     if named and not stand_in:
@@ -164,11 +165,31 @@ def _choose(profile: Profile, kit_dir: Path | None) -> Path:
     if kit_dir is not None:
         return kit_dir.expanduser().resolve()
     if profile.kit.stand_in:
-        return STAND_IN
+        return _stating(profile)
     raise KitError(
         f"contest {profile.name} uses the organiser's kit, and none was named; "
         f"give --kit DIR, where DIR holds {profile.kit.file} (it is never edited)"
     )
+
+
+def _stating(profile: Profile) -> Path:
+    """The stand-in's directory; of a copy in the cache where the profile has other constants than its source."""
+    file = STAND_IN / profile.kit.file
+    try:
+        changed = KitSource(file).stating(profile.kit.constants)
+    except KitSourceError as error:
+        raise KitError(str(error)) from error
+    if changed is None:
+        return STAND_IN
+    copy = cache_root().resolve() / "kits" / f"stand-in-{hashlib.sha256(changed).hexdigest()[:12]}" / file.name
+    if not copy.is_file() or copy.read_bytes() != changed:
+        try:
+            write_atomic(copy, changed)
+        except OSError as error:
+            raise KitError(
+                f"{copy}: cannot be written ({error.strerror}); name a directory in SUBMISSION_PARITY_CACHE"
+            ) from error
+    return copy.parent
 
 
 def _data_key(prepare_sha256: str) -> str:

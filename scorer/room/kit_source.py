@@ -62,6 +62,24 @@ class KitSource:
                 problems.append(f"{defined.path}:{defined.line}: {name} is {found!r}, expected {wanted}")
         return problems
 
+    def stating(self, constants: Mapping[str, int]) -> bytes | None:
+        """The file's source with these values for those constants that it states otherwise; None where it states none.
+
+        Raises KitSourceError for a constant that is no number in the file itself.
+        """
+        lines = self.prepare.read_bytes().splitlines(keepends=True)
+        changed = False
+        for name, wanted in constants.items():
+            defined = self.names.get(name)
+            node = defined.node if defined is not None and defined.path == self.prepare else None
+            if defined is None or not isinstance(node, ast.Constant) or node.lineno != node.end_lineno:
+                raise KitSourceError(f"{self.prepare}: {name} is no number of its own; a profile cannot set it")
+            if node.value != wanted:
+                line = lines[node.lineno - 1]
+                lines[node.lineno - 1] = b"%s%d%s" % (line[: node.col_offset], wanted, line[node.end_col_offset :])
+                changed = True
+        return b"".join(lines) if changed else None
+
     def uncallable(self, functions: Mapping[str, KitCall]) -> list[str]:
         """`file:line: what it takes and what it is given`, for each function or method (`Class.method`).
 

@@ -248,6 +248,7 @@ class Rank(Record):
     times: list[LineTime] = Field(default_factory=list)  # a speed trial's: medians of the counted updates
     events: list[Event]
     observer_seconds: float  # time spent inside the observer
+    peak_bytes: int | None = None  # the most memory that the process held; None where the system does not tell
     scripted: ScriptedTime | None = None  # where the clock was a scripted one
 
 

@@ -125,6 +125,7 @@ def _read(path: Path, rename: Callable[[str], str]) -> Journal | None:
         times=_median_times([line["times"] for line in counted]),
         events=[_event(line["event"], rename) for line in of_kind.get("event", [])],
         observer_seconds=end.get("observer_seconds", 0.0),
+        peak_bytes=end.get("peak_bytes"),
         scripted=_scripted(of_kind),
     )
     problem = None

@@ -119,14 +119,7 @@ class Session:
                 module=getattr(error, "name", None) if isinstance(error, ImportError) else None,
                 site=self.program.site_of_error(error.__traceback__),
             )
-        self._note_foreign_modules()
-        self.journal.write(
-            "end",
-            environment=dict(os.environ),
-            packages=_packages(self.program),
-            neuron=self._neuron(),
-            observer_seconds=self._seconds,
-        )
+        self._note_end()
 
     # -- what the hooks report -----------------------------------------------------------------------------------
 
@@ -353,14 +346,7 @@ class Session:
 
     def _stop(self) -> None:
         """End the process cleanly, once every rank has got here: a rank that leaves early would break a collective."""
-        self._note_foreign_modules()
-        self.journal.write(
-            "end",
-            environment=dict(os.environ),
-            packages=_packages(self.program),
-            neuron=self._neuron(),
-            observer_seconds=self._seconds,
-        )
+        self._note_end()
         records = Path(self.settings.records)
         (records / f"stopped-{os.environ['RANK']}").touch()
         deadline = real_monotonic() + WAIT_FOR_RANKS_SECONDS
@@ -450,6 +436,17 @@ class Session:
             self.journal.write("optimizers", plan=self._optimizers.plan(self._names))
             self._optimizers = None
 
+    def _note_end(self) -> None:
+        self._note_foreign_modules()
+        self.journal.write(
+            "end",
+            environment=dict(os.environ),
+            packages=_packages(self.program),
+            neuron=self._neuron(),
+            observer_seconds=self._seconds,
+            peak_bytes=_peak_bytes(),
+        )
+
     # -- the surroundings ----------------------------------------------------------------------------------------
 
     @contextmanager
@@ -484,6 +481,15 @@ class Session:
 def _file(module: Any) -> str:
     file = getattr(module, "__file__", None)
     return file if isinstance(file, str) else ""
+
+
+def _peak_bytes() -> int | None:
+    """The most memory that this program has held (VmHWM, which exec resets); None where the system does not tell."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:  # noqa: PTH123
+            return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), None)
+    except OSError:
+        return None
 
 
 def _bare(name: str) -> str:
