@@ -16,6 +16,7 @@ import prepare
 import pytest
 import torch
 import yaml
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from parity_tests.recipe_samples import small
 from recipe.checkpoint import CHECKPOINT, load_model
@@ -108,6 +109,24 @@ def test_a_run_repeats_bit_for_bit_and_another_seed_does_not(kit: Path) -> None:
     states = [{n: t.cpu() for n, t in train(quick(seed=seed)).state_dict().items()} for seed in (1, 1, 2)]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
     assert not all(torch.equal(states[0][name], states[2][name]) for name in states[0])
+
+
+def test_gradients_are_clipped_together_before_the_optimizers_see_them(kit: Path) -> None:
+    seen: list[torch.Tensor] = []
+
+    def note(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        seen.extend(p.grad.cpu().flatten() for group in optimizer.param_groups for p in group["params"])
+
+    hook = register_optimizer_step_pre_hook(note)
+    norms, states = [], []
+    for clip in (0.0, 0.25, 1000.0):
+        states.append(train(quick(clip=clip, num_steps=1)).state_dict())
+        norms.append(torch.cat(seen).norm().item())
+        seen.clear()
+    hook.remove()
+    assert norms == pytest.approx([norms[0], 0.25, norms[0]], rel=1e-4)
+    assert norms[0] > 0.5
+    assert all(torch.equal(states[0][name].cpu(), states[2][name].cpu()) for name in states[0])
 
 
 def test_the_checkpoint_is_the_model_that_was_trained(kit: Path) -> None:

@@ -98,6 +98,7 @@ class Config:
     muon_steps: Literal["quintic", "polar_express"] = "quintic"  # the iteration's coefficients
     adamw: Literal["nki", "torch"] = "torch"
     adam_state: Literal["float32", "bfloat16"] = "float32"  # bfloat16 with 'adamw: nki' only
+    clip: float = 0.0  # largest norm of all gradients together, which larger ones are scaled down to; 0.0: any
     ema: Literal["nki", "torch"] = "torch"
     ema_decay: float = 0.0  # of the moving average of the weights, which is what is saved; 0: none
 
@@ -176,6 +177,8 @@ class Config:
                 )
         if self.adam_state != "float32" and self.adamw != "nki":
             raise ValueError("knob 'adam_state' must be 'float32' where 'adamw' is not 'nki'")
+        if self.clip < 0.0:
+            raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")
         if not 0.0 <= self.ema_decay < 1.0:
             raise ValueError(f"knob 'ema_decay' must be 0 or more and below 1, found {self.ema_decay}")
 

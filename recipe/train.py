@@ -16,6 +16,7 @@ from collections.abc import Iterator
 import prepare
 import torch
 from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
 
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
@@ -77,6 +78,8 @@ def train(config: Config) -> GPT:
         loss, epoch = backward(config, model, batches)
         if config.world_size > 1:
             average_gradients(config, parameters)
+        if config.clip > 0.0:
+            clip_grad_norm_(parameters, config.clip)  # of the averaged ones, so by the same factor on every rank
         for optimizer in optimizers:
             optimizer.step()
         if config.ema_decay > 0.0:
