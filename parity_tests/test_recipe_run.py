@@ -16,11 +16,13 @@ import prepare
 import pytest
 import torch
 import yaml
+from torch import Tensor
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from parity_tests.recipe_samples import small
 from recipe.checkpoint import CHECKPOINT, load_model
 from recipe.config import Config
+from recipe.model import make_model
 from recipe.train import train
 from scorer.contest import load
 from scorer.room.kit import ensure_kit
@@ -146,6 +148,33 @@ def test_the_clock_stops_a_run_without_a_number_of_steps(kit: Path, monkeypatch:
     monkeypatch.setattr(prepare, "TRAIN_TIME_BUDGET_SECONDS", 10)
     train(quick(num_steps=0, reserve_seconds=3.0))
     assert torch.load(CHECKPOINT, weights_only=True)["meta"]["step"] == 5 + 7
+
+
+@pytest.mark.parametrize(("every", "kept"), [(0.0, 4), (0.25, 6), (0.7, 7)])
+def test_a_run_that_dies_leaves_the_checkpoint_of_its_last_save(
+    kit: Path, monkeypatch: pytest.MonkeyPatch, every: float, kept: int
+) -> None:
+    config = quick(num_steps=10, safety_save_every=every)
+    model = make_model(config, torch.bfloat16)
+    steps: list[dict[str, Tensor]] = []
+
+    def boundary(step: int) -> None:
+        if step == 8:
+            raise KeyboardInterrupt
+        steps.append({name: tensor.cpu().clone() for name, tensor in model.state_dict().items()})
+
+    monkeypatch.setattr("recipe.train.make_model", lambda config, dtype: model)
+    monkeypatch.setattr(prepare, "record_step_boundary", boundary)
+    with pytest.raises(KeyboardInterrupt):
+        train(config)
+    assert torch.load(CHECKPOINT, weights_only=True)["meta"] == {
+        "step": kept,
+        "total_train_tokens": kept * config.tokens_per_update,
+        "world_size": 1,
+    }
+    loaded = load_model(str(CHECKPOINT), "neuron", config)
+    same = [all(torch.equal(t.cpu(), at[n]) for n, t in loaded.state_dict().items()) for at in steps]
+    assert same == [made == kept for made in range(1, 9)]
 
 
 def test_the_wrong_vocabulary_is_refused(kit: Path) -> None:

@@ -11,6 +11,7 @@ from recipe.train import decide
 
 def clock(**changes: float) -> ChargedClock:
     values = {"started": 100.0, "budget": 60.0, "allowance": 30.0, "margin": 10.0, "reserve": 3.0} | changes
+    values = {"save_factor": 1.5, "exit_seconds": 2.5} | values
     return ChargedClock(excluded_updates=5, **values)
 
 
@@ -64,6 +65,27 @@ def test_one_long_stall_ends_the_run() -> None:
     assert not subject.must_stop(now + 1.0)
     subject.update_done(now + 31.0)  # 29 s left, the last update took 30
     assert subject.must_stop(now + 31.0)
+
+
+def test_the_reserve_is_what_a_measured_save_asks_for_where_that_is_more() -> None:
+    subject = clock()
+    now = run(subject, 100.0, 1.0, 4)
+    subject.save_done(now, now + 0.25)
+    assert subject.reserve == 3.0  # 0.25 * 1.5 + 2.5 is less
+    subject.save_done(now + 1.0, now + 3.0)
+    assert subject.reserve == 5.5
+    subject.save_done(now + 4.0, now + 4.25)
+    assert subject.reserve == 5.5
+
+
+def test_a_save_between_updates_is_charged_and_is_no_part_of_the_next_update() -> None:
+    subject = clock()
+    now = run(subject, 100.0, 1.0, 6)
+    charged = subject.charged(now)
+    subject.save_done(now, now + 8.0)
+    subject.update_done(now + 9.0)
+    assert subject.last_update_seconds == 1.0
+    assert subject.charged(now + 9.0) == charged + 9.0
 
 
 def test_progress_counts_the_time_that_can_be_used() -> None:

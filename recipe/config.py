@@ -70,9 +70,12 @@ class Config:
     warmup_start: float  # learning rate multiplier at the first update
     cooldown_fraction: float
     cooldown_end: float  # learning rate multiplier at the last update
-    reserve_seconds: float  # kept free for the checkpoint and the process's exit
+    reserve_seconds: float  # the least that is kept free for the checkpoint and the process's exit
     startup_margin_seconds: float  # launch to main(): start-up time that the process cannot see
     num_steps: int = 0  # stop after so many updates; 0: when the clock says so
+    save_factor: float = 1.5  # the last save may take so many times as long as the one that was measured in start-up
+    exit_seconds: float = 2.5  # from the end of the last save to that of the process, and what is to be left then
+    safety_save_every: float = 0.0  # progress between saves that a run leaves which is killed; 0.0: that of start-up
 
     # The author's own evaluation, in development runs only
     eval_split: str = "public_val"
@@ -140,6 +143,10 @@ class Config:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must be 0 or more")
         if self.warmup_fraction + self.cooldown_fraction > 1.0:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
+        if self.save_factor < 1.0 or self.exit_seconds < 0.0:
+            raise ValueError("knobs 'save_factor' and 'exit_seconds' must be 1 or more, and 0 or more")
+        if not 0.0 <= self.safety_save_every < 1.0:
+            raise ValueError(f"knob 'safety_save_every' must be 0 or more and below 1, found {self.safety_save_every}")
         if self.attention_window < 0 or self.logit_softcap < 0.0:
             raise ValueError("knobs 'attention_window' and 'logit_softcap' must be 0 or more")
         if self.attention_window > 0 and self.attention == "torch" and self.fused_attention:

@@ -14,15 +14,27 @@ class ChargedClock:
     """Tells how much of the time budget is spent, and when to stop."""
 
     def __init__(
-        self, started: float, budget: float, allowance: float, excluded_updates: int, margin: float, reserve: float
+        self,
+        started: float,
+        budget: float,
+        allowance: float,
+        excluded_updates: int,
+        margin: float,
+        reserve: float,
+        save_factor: float,
+        exit_seconds: float,
     ) -> None:
-        """`started`: when main() began; `margin`: start-up before that; `reserve`: kept free for saving and exit."""
+        """`started`: when main() began; `margin`: start-up before that; `reserve`: the least that is kept free for
+        saving and exit. It becomes `save_factor` times a measured save and `exit_seconds` where that is more.
+        """
         self.started = started
         self.budget = budget
         self.allowance = allowance
         self.excluded_updates = excluded_updates
         self.margin = margin
         self.reserve = reserve
+        self.save_factor = save_factor
+        self.exit_seconds = exit_seconds
         self.updates = 0
         self.start_up_end: float | None = None
         self.last_update_end = started
@@ -35,6 +47,11 @@ class ChargedClock:
         self.last_update_end = now
         if self.updates == self.excluded_updates:
             self.start_up_end = now
+
+    def save_done(self, began: float, now: float) -> None:
+        """Note a save between two updates: the last one will take as long, and is to fit into the reserve."""
+        self.reserve = max(self.reserve, self.save_factor * (now - began) + self.exit_seconds)
+        self.last_update_end = now
 
     def charged(self, now: float) -> float:
         """Seconds charged so far."""

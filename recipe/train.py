@@ -24,7 +24,7 @@ from recipe.data import training_batches
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.ngram_counts import NgramCounts
 from recipe.optim import make_average, make_optimizers, set_learning_rate
-from recipe.ranks import agree, average_gradients, join, leave, share_parameters, synchronize
+from recipe.ranks import Ranks, agree, average_gradients, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
 
 
@@ -51,6 +51,8 @@ def train(config: Config) -> GPT:
         excluded_updates=prepare.TRAIN_STARTUP_STEPS_EXCLUDED,
         margin=config.startup_margin_seconds,
         reserve=config.reserve_seconds,
+        save_factor=config.save_factor,
+        exit_seconds=config.exit_seconds,
     )
     ranks = join(config)
     torch.manual_seed(config.seed)
@@ -66,6 +68,9 @@ def train(config: Config) -> GPT:
         counts = NgramCounts(config)
         batches = counts.counting(batches)
 
+    if config.safety_save_every > 0.0:
+        next_save = config.safety_save_every
+
     step = 0
     while True:
         progress, stop = decide(config, clock, step)
@@ -73,6 +78,14 @@ def train(config: Config) -> GPT:
             progress, stop = agree(ranks, (progress, stop))
         if stop:
             break
+        save_now = step == prepare.TRAIN_STARTUP_STEPS_EXCLUDED - 1  # in free time: it tells what the last save takes
+        if config.safety_save_every > 0.0 and progress >= next_save:
+            save_now = True
+            next_save = progress + config.safety_save_every
+        if save_now:
+            began = time.monotonic()
+            save(config, ranks, model, step)
+            clock.save_done(began, time.monotonic())
         multiplier = learning_rate_multiplier(config, progress)
         set_learning_rate(optimizers, multiplier)
         loss, epoch = backward(config, model, batches)
@@ -105,16 +118,21 @@ def train(config: Config) -> GPT:
         average.put_in_place()
         if config.world_size > 1:
             share_parameters(ranks, owned)
+    save(config, ranks, model, step)
+    if config.world_size > 1:
+        leave()
+    print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
+    return model
+
+
+def save(config: Config, ranks: Ranks, model: GPT, step: int) -> None:
+    """Leave the model after `step` updates, in the place of what was saved before. A run that is killed leaves that."""
     if ranks.rank == 0:
         save_checkpoint(
             model,
             config,
             {"step": step, "total_train_tokens": step * config.tokens_per_update, "world_size": config.world_size},
         )
-    if config.world_size > 1:
-        leave()
-    print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
-    return model
 
 
 def decide(config: Config, clock: ChargedClock, step: int) -> tuple[float, float]:
