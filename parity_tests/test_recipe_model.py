@@ -151,10 +151,10 @@ def test_each_nki_operation_is_its_torch_one_in_the_whole_model(
 
 @pytest.mark.parametrize("loss", ["torch", "fused"])
 def test_every_parameter_has_one_kind(loss: str) -> None:
-    """Matrices, tables, and what scales single channels, taps of a convolution among them: each parameter once."""
+    """Matrices, tables, head, and what scales single channels, taps of convolutions among them: each parameter once."""
     model = made(small(conv_taps=2, activation="swiglu", mlp="torch", loss=loss, depth=3))
-    kinds = [model.matrices(), model.tables(), model.gains()]
-    assert [len(kind) for kind in kinds] == [3 * 7, 2, 3 * 3 + 1]
+    kinds = [model.matrices(), model.tables(), list(model.head.parameters()), model.gains()]
+    assert [len(kind) for kind in kinds] == [3 * 7, 1, 1, 3 * 3 + 1]
     assert sorted(id(p) for kind in kinds for p in kind) == sorted(id(p) for p in model.parameters())
     assert {tuple(p.shape) for p in model.gains()} == {(64,), (2, 64)}
 

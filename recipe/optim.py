@@ -1,4 +1,4 @@
-"""The optimizers: Muon for the matrices of the blocks, AdamW for embedding, head and gains.
+"""The optimizers: Muon for the matrices of the blocks, AdamW for embeddings, head and gains.
 
 Each parameter is updated by one rank only, its owner; `ranks.share_parameters` then sends it to the others. Both
 optimizers hold all parameters of their kind and skip those that another rank owns, so that state exists once in the
@@ -36,11 +36,11 @@ def make_optimizers(
 ) -> tuple[list[torch.optim.Optimizer], list[list[nn.Parameter]]]:
     """The two optimizers, and the parameters that each rank owns."""
     matrices, gains = model.matrices(), model.gains()
-    embed, head = model.tables()
+    tables, head = model.tables(), list(model.head.parameters())
     # A Muon step costs far more than an AdamW step on as many elements, so the two kinds are dealt out separately,
     # and from opposite ends, because the lower ranks get what does not come out even.
     hands = deal(matrices, config.world_size)
-    others = deal([embed, head, *gains], config.world_size)
+    others = deal([*tables, *head, *gains], config.world_size)
     owned = [[*hand, *other] for hand, other in zip(hands, reversed(others), strict=True)]
     mine = {id(parameter) for parameter in owned[ranks.rank]}
     muon = Muon(
@@ -53,8 +53,8 @@ def make_optimizers(
     adamw = make_adamw(
         config,
         [
-            {"params": [embed], "lr": config.embed_lr},
-            {"params": [head], "lr": config.head_lr},
+            {"params": tables, "lr": config.embed_lr},
+            {"params": head, "lr": config.head_lr},
             {"params": gains, "lr": config.gain_lr, "weight_decay": 0.0},  # decay would pull gains away from 1
         ],
         mine,

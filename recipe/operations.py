@@ -1,0 +1,135 @@
+"""The operations: of each stands here what the configuration may name, and how it is chosen."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recipe.config import Config
+from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalConvolution
+from recipe.kernels.embedding import NkiEmbedding
+from recipe.kernels.flash_attention import NkiAttention, TorchAttention
+from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
+from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy
+from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
+from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
+from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
+from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, TorchRotaryQKNorm
+from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, TorchSoftcapCrossEntropy
+from recipe.kernels.swiglu import NkiSwiGLU, TorchSwiGLU
+
+
+def make_embedding(config: Config, dtype: torch.dtype) -> nn.Embedding:
+    """The embedding that the configuration names; `dtype`: of the activations."""
+    if config.embedding == "nki":
+        return NkiEmbedding(rows=config.vocab_size, width=config.width, dtype=dtype, lnc=config.lnc)
+    return nn.Embedding(num_embeddings=config.vocab_size, embedding_dim=config.width)
+
+
+def make_projection(
+    config: Config, in_features: int, out_features: int
+) -> NkiFp8Projection | TorchFp8Projection | Linear:
+    """The product of a block that the configuration names."""
+    if config.projection == "fp8_nki":
+        return NkiFp8Projection(in_features=in_features, out_features=out_features, lnc=config.lnc)
+    if config.projection == "fp8_torch":
+        return TorchFp8Projection(in_features=in_features, out_features=out_features)
+    return Linear(in_features=in_features, out_features=out_features)
+
+
+def make_ngram_mix(config: Config) -> NkiNgramMix | TorchNgramMix:
+    """The mix of logits and n-gram counts that the configuration names."""
+    if config.ngram == "nki":
+        return NkiNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size, lnc=config.lnc)
+    return TorchNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size)
+
+
+def make_norm(config: Config) -> NkiRMSNorm | TorchRMSNorm:
+    """The RMSNorm that the configuration names."""
+    if config.norm == "nki":
+        return NkiRMSNorm(width=config.width, eps=config.norm_eps, lnc=config.lnc)
+    return TorchRMSNorm(width=config.width, eps=config.norm_eps)
+
+
+def make_attention_norm(config: Config) -> nn.Module:
+    """What the attention reads the residual stream through: a norm, and behind it a convolution if there is one."""
+    if config.conv_taps == 0:
+        return make_norm(config)
+    return nn.Sequential(make_norm(config), make_convolution(config))
+
+
+def make_convolution(config: Config) -> NkiCausalConvolution | TorchCausalConvolution:
+    """The convolution that the configuration names."""
+    if config.conv == "nki":
+        return NkiCausalConvolution(channels=config.width, taps=config.conv_taps, lnc=config.lnc)
+    return TorchCausalConvolution(channels=config.width, taps=config.conv_taps)
+
+
+def make_rotary_norm(config: Config) -> NkiRotaryQKNorm | TorchRotaryQKNorm:
+    """The rotary embedding and QK norm that the configuration names."""
+    if config.rotary == "nki":
+        return NkiRotaryQKNorm(eps=config.norm_eps, lnc=config.lnc)
+    return TorchRotaryQKNorm(eps=config.norm_eps)
+
+
+def make_attention_core(config: Config) -> NkiAttention | FusedAttention | TorchAttention:
+    """The attention that the configuration names."""
+    if config.attention == "nki":
+        return NkiAttention(window=config.attention_window, lnc=config.lnc)
+    if config.fused_attention:
+        return FusedAttention()
+    return TorchAttention(window=config.attention_window)
+
+
+def make_activation(config: Config) -> NkiReLUSquared | TorchReLUSquared:
+    """The ReLU squared that the configuration names."""
+    if config.mlp == "nki":
+        return NkiReLUSquared(lnc=config.lnc)
+    return TorchReLUSquared()
+
+
+def make_gated_activation(config: Config) -> NkiSwiGLU | TorchSwiGLU:
+    """The SwiGLU that the configuration names."""
+    if config.mlp == "nki":
+        return NkiSwiGLU(lnc=config.lnc)
+    return TorchSwiGLU()
+
+
+def make_loss(config: Config) -> NkiHeadCrossEntropy | NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
+    """The loss that the configuration names."""
+    if config.loss == "fused":
+        return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
+    if config.loss == "nki":
+        return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
+    return TorchSoftcapCrossEntropy(cap=config.logit_softcap)
+
+
+class FusedAttention(nn.Module):
+    """Causal attention by torch's fused operator."""
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """q, k, v [B, H, T, D] -> [B, H, T, D]."""
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+class Linear(nn.Linear):
+    """A product without bias, in the dtype of its input."""
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__(in_features, out_features, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., in] -> [..., out]."""
+        return F.linear(x, self.weight.to(x.dtype))
+
+
+def start_reader(weight: Tensor) -> None:
+    """Set the weights [out, in] of a product that reads the residual stream: uniform, with variance 1 / in."""
+    bound = (3.0 / weight.size(-1)) ** 0.5
+    nn.init.uniform_(weight, -bound, bound)
+
+
+def weights(*modules: nn.Module) -> list[nn.Parameter]:
+    """The parameters of modules, in their order."""
+    return [parameter for module in modules for parameter in module.parameters()]
