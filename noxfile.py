@@ -220,6 +220,12 @@ def world(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def speedrun(session: nox.Session) -> None:
+    """Race every system for equal time (5 minutes, three seeds): bits per byte, steps, tokens/s, memory, curves."""
+    python(session, "-m", "parity_tests.speedrun", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def tests(session: nox.Session) -> None:
     """Run the tests (everything but the long suites)."""
     python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs)

@@ -51,10 +51,13 @@ def trial_page(trial: Trial) -> str:
     )
 
 
-def render(template: str, **values: Any) -> str:
-    """Render a page of `templates`. Raises jinja2.UndefinedError for a value that the template needs and lacks."""
+def render(template: str, beside: Path = _TEMPLATES, **values: Any) -> str:
+    """Render a page of `templates`, or of the directory `beside` it, which may build on ours.
+
+    Raises jinja2.UndefinedError for a value that the template needs and lacks.
+    """
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        loader=FileSystemLoader([beside, _TEMPLATES], encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
