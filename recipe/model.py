@@ -49,9 +49,19 @@ class GPT(nn.Module):
     def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
         """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
         x = self.stream(tokens)
-        logits: Tensor = self.head(self.norm(x))
         if targets is None:
+            logits = self.logits(tokens, x)
             return softcap(logits, self.softcap)
+        return self.cross_entropy(tokens, x, targets)
+
+    def logits(self, tokens: Tensor, x: Tensor) -> Tensor:
+        """Tokens [B, T] and the stream behind them [B, T, width] -> logits [B, T, V] before the cap."""
+        logits: Tensor = self.head(self.norm(x))
+        return logits
+
+    def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
+        """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
+        logits = self.logits(tokens, x)
         loss: Tensor = self.loss(logits, targets)
         return loss
 
@@ -84,12 +94,10 @@ class GPT(nn.Module):
 class FusedHeadGPT(GPT):
     """The model whose loss takes the head's product itself: in training the logits are never whole."""
 
-    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
-        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
-        if targets is not None:
-            loss: Tensor = self.loss(self.norm(self.stream(tokens)), self.head.weight, targets)
-            return loss
-        return super().forward(tokens)
+    def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
+        """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
+        loss: Tensor = self.loss(self.norm(x), self.head.weight, targets)
+        return loss
 
 
 class NgramGPT(GPT):
@@ -102,14 +110,10 @@ class NgramGPT(GPT):
         self.contexts = config.ngram_contexts
         self.mix = make_ngram_mix(config)
 
-    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
-        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
-        plain = self.head(self.norm(self.stream(tokens)))
-        mixed: Tensor = self.mix(plain, contexts_of(tokens, self.order, self.contexts))
-        if targets is not None:
-            mean: Tensor = self.loss(mixed, targets)
-            return mean
-        return softcap(mixed, self.softcap)
+    def logits(self, tokens: Tensor, x: Tensor) -> Tensor:
+        """Tokens [B, T] and the stream behind them [B, T, width] -> logits [B, T, V] before the cap."""
+        mixed: Tensor = self.mix(super().logits(tokens, x), contexts_of(tokens, self.order, self.contexts))
+        return mixed
 
 
 class Positions(nn.Module):
