@@ -26,9 +26,10 @@ import torch  # noqa: E402
 import torch_neuronx  # noqa: E402, F401 (registers the device)
 
 from parity_tests.kernel_cases import CASES, Size, Step  # noqa: E402
+from recipe.average import make_average  # noqa: E402
 from recipe.config import Config, load_config  # noqa: E402
 from recipe.model import activation_dtype, make_model  # noqa: E402
-from recipe.optim import make_average, make_optimizers  # noqa: E402
+from recipe.optim import make_optimizers  # noqa: E402
 from recipe.ranks import Ranks  # noqa: E402
 
 ALLOWED = {"elements": 10.0, "matmul": 5.0}

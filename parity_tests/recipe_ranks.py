@@ -8,9 +8,10 @@ import torch
 import torch.distributed as dist
 
 from parity_tests.recipe_samples import on_cpu
+from recipe.gradients import average_gradients
 from recipe.model import GPT
 from recipe.optim import make_optimizers
-from recipe.ranks import Ranks, agree, average_gradients, share_parameters
+from recipe.ranks import Ranks, agree, share_parameters
 
 UPDATES = 3
 ROWS = 4  # of all ranks together
@@ -38,7 +39,7 @@ def run(rank: int, world_size: int, directory: str) -> None:
         for optimizer in optimizers:
             optimizer.step()
         if world_size > 1:
-            share_parameters(ranks, owned)
+            share_parameters(config, ranks, owned)
         model.zero_grad(set_to_none=True)
         if world_size > 1:
             agreed.append(agree(ranks, (update + 0.25 * rank, float(rank))))

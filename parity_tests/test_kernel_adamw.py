@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from parity_tests.kernel_checks import assert_close, cores, neuron, random
+from recipe.adamw import AdamW, FlatAdamW
 from recipe.kernels.adamw import SMALLEST_EPS, WIDEST, adamw_reference, adamw_scalars, nki_adamw
 from recipe.kernels.tiling import element_tiles
 from recipe.kernels.weight_average import NkiWeightAverage, TorchWeightAverage
-from recipe.optim import AdamW, FlatAdamW
 
 BETAS = (0.8, 0.95)
 EPS = 1e-10

@@ -7,6 +7,8 @@ import torch
 from torch import nn
 
 from parity_tests.recipe_samples import on_cpu
+from recipe.adamw import AdamW
+from recipe.average import WeightAverage
 from recipe.kernels.newton_schulz import (
     QUINTIC,
     QUINTIC_MARGIN,
@@ -15,7 +17,8 @@ from recipe.kernels.newton_schulz import (
 )
 from recipe.kernels.weight_average import TorchWeightAverage
 from recipe.model import GPT
-from recipe.optim import AdamW, Muon, WeightAverage, deal, make_optimizers, set_learning_rate
+from recipe.optim import Muon, make_optimizers, set_learning_rate
+from recipe.ownership import deal
 from recipe.ranks import Ranks
 
 

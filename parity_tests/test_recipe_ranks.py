@@ -11,7 +11,8 @@ import torch.multiprocessing as mp
 
 from parity_tests import recipe_ranks
 from parity_tests.recipe_samples import on_cpu
-from recipe.ranks import average_gradients, join
+from recipe.gradients import average_gradients
+from recipe.ranks import join
 
 
 def results(world_size: int, directory: Path) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
     config = ROOT / "recipe/configs/small.yaml"
     artifact = build(Request(settings=ROOT / "recipe/build.yaml", config=config, sets=pairs, contest="embedded"))
     text = artifact.files["train.py"].decode()
-    users = ["recipe/operations.py", "recipe/mlp.py", "recipe/optim.py"]
+    users = ["recipe/operations.py", "recipe/mlp.py", "recipe/optim.py", "recipe/average.py"]
     if "muon" not in sets:
         expected = expected | {"TorchNewtonSchulz"}
     model = {used for path in FILES for used in operations(path)} & {

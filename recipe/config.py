@@ -99,8 +99,11 @@ class Config:
     # Optimizers: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
     muon_steps: Literal["quintic", "polar_express"] = "quintic"  # the iteration's coefficients
+    muon_state: Literal["float32", "bfloat16"] = "float32"
     adamw: Literal["nki", "torch"] = "torch"
-    adam_state: Literal["float32", "bfloat16"] = "float32"  # bfloat16 with 'adamw: nki' only
+    adam_state: Literal["float32", "bfloat16"] = "float32"
+    matrix_dtype: Literal["float32", "bfloat16"] = "float32"  # of matrices; bfloat16: their owner has them in fp32, too
+    table_dtype: Literal["float32", "bfloat16"] = "float32"  # the same for tables
     clip: float = 0.0  # largest norm of all gradients together, which larger ones are scaled down to; 0.0: any
     ema: Literal["nki", "torch"] = "torch"
     ema_decay: float = 0.0  # of the moving average of the weights, which is what is saved; 0: none
@@ -109,6 +112,11 @@ class Config:
     def head_dim(self) -> int:
         """Width of one attention head."""
         return self.width // self.heads
+
+    @property
+    def rounds_parameters(self) -> bool:
+        """Whether some parameters are kept in bf16, beside their owner's in fp32."""
+        return self.matrix_dtype == "bfloat16" or self.table_dtype == "bfloat16"
 
     @property
     def tokens_per_update(self) -> int:
@@ -182,8 +190,6 @@ class Config:
                     f"knob {name!r} must be 'torch' where 'world_size' is above {owned}, the number of parameters that "
                     "it updates: a rank that owns none launches no kernel"
                 )
-        if self.adam_state != "float32" and self.adamw != "nki":
-            raise ValueError("knob 'adam_state' must be 'float32' where 'adamw' is not 'nki'")
         if self.clip < 0.0:
             raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")
         if not 0.0 <= self.ema_decay < 1.0:

@@ -65,30 +65,31 @@ def agree(ranks: Ranks, decision: tuple[float, float]) -> tuple[float, float]:
     return first, second
 
 
-def average_gradients(config: Config, parameters: Sequence[nn.Parameter]) -> None:
-    """Replace every gradient by its mean over ranks: one all-reduce over one flat fp32 buffer."""
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    if len(gradients) != len(parameters):
-        raise RuntimeError("a parameter has no gradient: every parameter must take part in the loss on every rank")
-    flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
-    dist.all_reduce(flat)
-    flat /= config.world_size
-    _scatter(flat, gradients)
-
-
 @torch.no_grad()
-def share_parameters(ranks: Ranks, owned: Sequence[Sequence[nn.Parameter]]) -> None:
-    """Send each owner's updated parameters to all ranks: one broadcast per owner. `owned[r]` are those of rank r."""
+def share_parameters(config: Config, ranks: Ranks, owned: Sequence[Sequence[nn.Parameter]]) -> None:
+    """Send each owner's updated parameters to all ranks. `owned[r]` are those of rank r.
+
+    One broadcast per owner, or one for each dtype of its parameters, each as wide as its parameters are.
+    """
     for owner, parameters in enumerate(owned):
-        if not parameters:
-            continue
-        flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
-        dist.broadcast(flat, src=owner)
-        if owner != ranks.rank:
-            _scatter(flat, parameters)
+        if config.rounds_parameters:
+            for dtype in (torch.bfloat16, torch.float32):
+                _broadcast(ranks, owner, [parameter for parameter in parameters if parameter.dtype == dtype])
+        else:
+            _broadcast(ranks, owner, parameters)
 
 
-def _scatter(flat: Tensor, tensors: Sequence[Tensor]) -> None:
+def _broadcast(ranks: Ranks, owner: int, parameters: Sequence[nn.Parameter]) -> None:
+    if not parameters:
+        return
+    flat = torch.cat([parameter.reshape(-1) for parameter in parameters])
+    dist.broadcast(flat, src=owner)
+    if owner != ranks.rank:
+        scatter(flat, parameters)
+
+
+def scatter(flat: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Fill tensors, in their order, from the elements of `flat`."""
     start = 0
     for tensor in tensors:
         tensor.copy_(flat[start : start + tensor.numel()].view_as(tensor))

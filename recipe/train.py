@@ -18,13 +18,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
+from recipe.average import make_average
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import training_batches
+from recipe.gradients import average_gradients
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.ngram_counts import NgramCounts
-from recipe.optim import make_average, make_optimizers, set_learning_rate
-from recipe.ranks import Ranks, agree, average_gradients, join, leave, share_parameters, synchronize
+from recipe.optim import make_optimizers, set_learning_rate
+from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
 
 
@@ -98,7 +100,7 @@ def train(config: Config) -> GPT:
         if config.ema_decay > 0.0:
             average.step()
         if config.world_size > 1:
-            share_parameters(ranks, owned)
+            share_parameters(config, ranks, owned)
         if config.ngram != "none" and step + 1 == config.ngram_updates:
             counts.fill(config, model)
         model.zero_grad(set_to_none=True)
@@ -117,7 +119,7 @@ def train(config: Config) -> GPT:
     if config.ema_decay > 0.0:
         average.put_in_place()
         if config.world_size > 1:
-            share_parameters(ranks, owned)
+            share_parameters(config, ranks, owned)
     save(config, ranks, model, step)
     if config.world_size > 1:
         leave()

@@ -1,0 +1,64 @@
+"""The moving average of the weights, which takes their place in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from recipe.config import Config
+from recipe.kernels.weight_average import NkiWeightAverage, TorchWeightAverage
+
+
+class WeightAverage:
+    """The moving average of the weights that this rank owns, and their place in the model in the end."""
+
+    def __init__(
+        self, parameters: Sequence[nn.Parameter], decay: float, update: NkiWeightAverage | TorchWeightAverage
+    ) -> None:
+        """`parameters`: this rank's, at least one; `decay`: what is left of a weight's share after one update."""
+        self.parameters = list(parameters)
+        self.decay = decay
+        self.update = update
+        self.updates = 0
+        self.average = torch.zeros_like(self._values())
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Take the weights after an update in."""
+        self.updates += 1
+        weight = (1.0 - self.decay) / (1.0 - self.decay**self.updates)  # 1 in the first update
+        self.update(self.average, self._values(), weight)
+
+    @torch.no_grad()
+    def put_in_place(self) -> None:
+        """Make the averages the parameters' values; before the first update the parameters stay as they are."""
+        if self.updates:
+            parts = torch.split(self.average, [parameter.numel() for parameter in self.parameters])
+            for parameter, part in zip(self.parameters, parts, strict=True):
+                parameter.copy_(part.view(parameter.shape))
+
+    def _values(self) -> Tensor:
+        return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters])
+
+
+class FloatWeightAverage(WeightAverage):
+    """The same, in fp32, of weights of which some are in bf16."""
+
+    def _values(self) -> Tensor:
+        return torch.cat([parameter.detach().reshape(-1).float() for parameter in self.parameters])
+
+
+def make_average(config: Config, parameters: Sequence[nn.Parameter]) -> WeightAverage:
+    """The moving average of this rank's parameters that the configuration names."""
+    if config.rounds_parameters:
+        return FloatWeightAverage(parameters, decay=config.ema_decay, update=make_average_update(config))
+    return WeightAverage(parameters, decay=config.ema_decay, update=make_average_update(config))
+
+
+def make_average_update(config: Config) -> NkiWeightAverage | TorchWeightAverage:
+    """The average's update that the configuration names."""
+    if config.ema == "nki":
+        return NkiWeightAverage(lnc=config.lnc)
+    return TorchWeightAverage()
