@@ -20,8 +20,13 @@ CONFIGS = sorted((ROOT / "recipe/configs").glob("*.yaml"))
 STAND_INS = [str(ROOT / "scorer/standins/neuron"), str(ROOT / "scorer/standins/kit")]
 BUILDS = [*((config, "embedded") for config in CONFIGS), (CONFIGS[0].with_stem("baseline"), "trainium-frontier-phase1")]
 RUN = {
-    "small": {"num_steps": "2"},
-    "embedded": {"num_steps": "2", "world_size": "1", "micro_batches": "2", "batch_size": "2"},
+    "small": ("small", {"num_steps": "2"}),
+    "embedded": ("embedded", {"num_steps": "2", "world_size": "1", "micro_batches": "2", "batch_size": "2"}),
+    "optimizers": (
+        "small",
+        {"num_steps": "2", "depth": "1", "batch_size": "2", "clip": "0.5"}
+        | {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "muon_state": "bfloat16", "adam_state": "bfloat16"},
+    ),
 }
 
 
@@ -47,11 +52,11 @@ def test_every_configuration_builds_and_leaves_nothing_to_read(config: Path, con
 
 @pytest.mark.parametrize("name", RUN)
 def test_artifact_trains_as_the_recipe(name: str, tmp_path: Path) -> None:
-    sets = RUN[name]
-    artifact = made(ROOT / f"recipe/configs/{name}.yaml", sets=sets)
+    config, sets = RUN[name]
+    artifact = made(ROOT / f"recipe/configs/{config}.yaml", sets=sets)
     runner = Runner(tmp_path)
     environ = {"NEURON_COMPETITION_R1_CACHE_DIR": str(ensure_kit(load("embedded")).cache_dir)}
-    words = ["--config", name, *(word for pair in sets.items() for word in (f"--{pair[0]}", pair[1]))]
+    words = ["--config", config, *(word for pair in sets.items() for word in (f"--{pair[0]}", pair[1]))]
     recipe = {"module": "recipe.train", "path": [str(ROOT), *STAND_INS]}
     source = runner.add("", environ, words, **recipe)
     control = runner.add("", environ, [*words, "--seed", "99"], **recipe)

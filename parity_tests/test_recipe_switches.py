@@ -70,6 +70,34 @@ def kernels(text: str) -> set[str]:
     return {node.name for node in decorated if "nki.jit" in [ast.unparse(each) for each in node.decorator_list]}
 
 
+OPTIMIZERS: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "nothing": ({}, {"Muon", "AdamW"}),
+    "state in bf16": (
+        {"muon_state": "bfloat16", "adam_state": "bfloat16"},
+        {"Muon", "RoundedMuon", "AdamW", "RoundedAdamW"},
+    ),
+    "parameters in bf16": (
+        {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "ema_decay": 0.5},
+        {"Muon", "RoundedMuon", "MasterMuon", "AdamW", "RoundedAdamW", "MasterAdamW",
+         "FloatWeightAverage", "round_parameters"},
+    ),
+    "tables in bf16, by the kernel, clipped": (
+        {"table_dtype": "bfloat16", "adamw": "nki", "clip": 1.0},
+        {"Muon", "FlatAdamW", "FlatMasterAdamW", "round_parameters", "clip_grad_norm_"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_artifact_holds_the_optimizers_that_are_named_and_no_others(name: str) -> None:
+    sets, expected = OPTIMIZERS[name]
+    pairs = tuple(f"{knob}={value}" for knob, value in sets.items())
+    config = ROOT / "recipe/configs/small.yaml"
+    artifact = build(Request(settings=ROOT / "recipe/build.yaml", config=config, sets=pairs, contest="embedded"))
+    words = set(re.findall(r"(\w+)\(", artifact.files["train.py"].decode()))
+    assert words & set().union(*(words for _, words in OPTIMIZERS.values())) == expected
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: str) -> None:
     sets, expected = CHOICES[name]

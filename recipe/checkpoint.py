@@ -11,6 +11,7 @@ import torch
 from recipe.config import Config
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.ranks import register_device
+from recipe.rounding import round_parameters
 
 CHECKPOINT = Path("out") / "final.pt"
 WRAPPERS = ("module.", "_orig_mod.")  # prefixes that DDP and torch.compile put before parameter names
@@ -73,6 +74,8 @@ def load_model(checkpoint_path: str, device: str | torch.device, config: Config)
         model.load_state_dict({strip(name): tensor for name, tensor in checkpoint["model_state"].items()}, strict=True)
     except RuntimeError as error:
         raise CheckpointError(f"{checkpoint_path}: {error}; load it with the program that wrote it") from error
+    if config.rounds_parameters:
+        round_parameters(config, model)
     model.eval()
     return model.to(device)
 

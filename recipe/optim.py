@@ -27,6 +27,7 @@ from recipe.kernels.newton_schulz import (
 from recipe.model import GPT, activation_dtype
 from recipe.ownership import deal
 from recipe.ranks import Ranks
+from recipe.rounding import round_parameters
 
 
 def make_optimizers(
@@ -58,10 +59,8 @@ def make_optimizers(
         ],
         mine,
     )
-    if config.matrix_dtype == "bfloat16":
-        round_to_bfloat16(matrices)
-    if config.table_dtype == "bfloat16":
-        round_to_bfloat16([*tables, *head])
+    if config.rounds_parameters:
+        round_parameters(config, model)  # the optimizers have copied what this rank owns
     for optimizer in (muon, adamw):
         for group in optimizer.param_groups:
             group["flat_lr"] = group["lr"]
@@ -73,12 +72,6 @@ def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], multiplier: f
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = group["flat_lr"] * multiplier
-
-
-def round_to_bfloat16(parameters: Sequence[nn.Parameter]) -> None:
-    """Keep these parameters in bf16 from now on; optimizers have copied what they own."""
-    for parameter in parameters:
-        parameter.data = parameter.data.to(torch.bfloat16)
 
 
 def make_muon(

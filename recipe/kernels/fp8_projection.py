@@ -129,7 +129,7 @@ def sbuf_bytes(outputs: int, inputs: int, itemsize: int) -> int:
 
 @nki.jit
 def fp8_projection_forward(x: Any, weight: Any) -> Any:
-    """x [N, K], weight [M, K] fp32 -> y [N, M] like x."""
+    """x [N, K], weight [M, K] fp32 or bf16 -> y [N, M] like x."""
     (rows, inputs), outputs = x.shape, weight.shape[0]
     need = sbuf_bytes(outputs, inputs, 4 if x.dtype == nl.float32 else 2)
     limit = nl.tile_size.sbuf_fmax_bytes
