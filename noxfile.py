@@ -262,6 +262,12 @@ def exploits(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def systems(session: nox.Session) -> None:
+    """Show that each system is a submission: size, review, one update at contest size, parity at the embedded one."""
+    python(session, "-m", "parity_tests.systems", *session.posargs)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def handkept(session: nox.Session) -> None:
     """Build hand-kept contest files of full size (5,000 lines) under many settings and compare the runs bit for bit."""
     python(session, "-m", "parity_tests.hand_kept.proof", *session.posargs)

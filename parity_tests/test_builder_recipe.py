@@ -12,13 +12,15 @@ import yaml
 from builder.produce import Build, Request, build
 from parity_tests.hand_kept.proof import Runner
 from parity_tests.residue import LAUNCHER, residue
+from parity_tests.systems import SYSTEMS
 from scorer.contest import load
 from scorer.room.kit import ensure_kit
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "recipe/configs").glob("*.yaml"))
 STAND_INS = [str(ROOT / "scorer/standins/neuron"), str(ROOT / "scorer/standins/kit")]
-BUILDS = [*((config, "embedded") for config in CONFIGS), (CONFIGS[0].with_stem("baseline"), "trainium-frontier-phase1")]
+CONTEST_SIZED = [CONFIGS[0].with_stem(name) for name in SYSTEMS]
+BUILDS = [(config, "trainium-frontier-phase1" if config in CONTEST_SIZED else "embedded") for config in CONFIGS]
 RUN = {
     "small": ("small", {"num_steps": "2"}),
     "embedded": ("embedded", {"num_steps": "2", "world_size": "1", "micro_batches": "2", "batch_size": "2"}),

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from parity_tests.systems import SYSTEMS
 from recipe.config import CONFIGS, Config, ConfigError, load_config
 
 SMALL = (CONFIGS / "small.yaml").read_text(encoding="utf-8")
+# In what a system may differ from its embedded size: how large the model and a batch are, how long it trains, how fast
+# it learns (which follows from both), how it is evaluated.
+SIZES = {
+    "world_size", "vocab_size", "depth", "width", "heads", "mlp_width", "seq_len", "batch_size", "micro_batches",
+    "matrix_lr", "embed_lr", "head_lr", "warmup_fraction", "reserve_seconds", "startup_margin_seconds", "eval_seq_len",
+    "eval_batch_size", "eval_tokens",
+}  # fmt: skip
 
 
 def written(tmp_path: Path, text: str) -> list[str]:
@@ -108,3 +116,10 @@ def test_no_field_is_left_undocumented_in_the_shipped_files() -> None:
     for path in CONFIGS.glob("*.yaml"):
         keys = {line.split(":")[0] for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"}
         assert required <= keys, path.name
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_s_embedded_size_is_the_same_system_smaller(name: str) -> None:
+    whole, small = (vars(load_config(["--config", each])) for each in (name, f"{name}-embedded"))
+    assert {knob for knob in whole if whole[knob] != small[knob]} <= SIZES
+    assert whole["vocab_size"] != small["vocab_size"]
