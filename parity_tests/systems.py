@@ -7,8 +7,8 @@ Of each system, by its configuration `NAME`, and `NAME-embedded`, its size for t
    checkpoint, and each rank launches the kernels that the manifest states, as often as it states them;
 3. the submission of embedded size passes parity.
 
-For the second, the stand-in kit is given the contest's vocabulary: a copy, with one constant changed, over data of its
-own. Exit code 0 only if all of it is true of every system.
+For the second, the embedded contest is given the other one's vocabulary. Exit code 0 only if all of it is true of
+every system.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def main() -> int:
     console = Console(emoji=False)
     shown = []
     with tempfile.TemporaryDirectory(prefix="systems-") as directory:
-        contest, kit = contest_sized(Path(directory))
+        contest = contest_sized(Path(directory))
         for name in arguments.names or SYSTEMS:
             began = time.monotonic()
-            system = show(name, Path(directory) / name, contest, kit, parity=not arguments.skip_parity)
+            system = show(name, Path(directory) / name, contest, parity=not arguments.skip_parity)
             shown.append(system)
             mark = "FAIL" if system.problems else "ok  "
             console.print(f"{mark} {name} ({time.monotonic() - began:.0f} s)", highlight=False)
@@ -83,12 +83,11 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def contest_sized(directory: Path) -> tuple[Path, Path]:
-    """A contest profile like the embedded one, with the vocabulary of the contest, and the stand-in kit for it."""
+def contest_sized(directory: Path) -> Path:
+    """A contest profile like the embedded one, with the vocabulary of the contest."""
     vocabulary = load(CONTEST).kit.vocab_size
     document = yaml.safe_load((CONTESTS / "embedded.yaml").read_text("utf-8"))
     kit = document["kit"]
-    own = kit["vocab_size"]
     specials = len(kit["special_token_ids"])
     kit["vocab_size"] = kit["constants"]["TOKENIZER_VOCAB_SIZE"] = vocabulary
     kit["bos_token_id"] = vocabulary - specials
@@ -96,21 +95,15 @@ def contest_sized(directory: Path) -> tuple[Path, Path]:
     document["name"] = "embedded-with-the-contest-s-vocabulary"
     document["budget"]["run_timeout_seconds"] = 3600
     (directory / "contest.yaml").write_text(yaml.safe_dump(document), "utf-8")
-    text = (ROOT / "scorer/standins/kit/prepare.py").read_text("utf-8")
-    line = f"TOKENIZER_VOCAB_SIZE = {own}\n"
-    if text.count(line) != 1:
-        raise CommandError(f"scorer/standins/kit/prepare.py: expected one line {line!r}")
-    (directory / "kit").mkdir()
-    (directory / "kit/prepare.py").write_text(text.replace(line, f"TOKENIZER_VOCAB_SIZE = {vocabulary}\n"), "utf-8")
-    return directory / "contest.yaml", directory / "kit"
+    return directory / "contest.yaml"
 
 
-def show(name: str, out: Path, contest: Path, kit: Path, *, parity: bool) -> Shown:
+def show(name: str, out: Path, contest: Path, *, parity: bool) -> Shown:
     """See one system through; a step that fails is a problem, and the next one is taken all the same."""
     shown = Shown(name)
     steps = [
         lambda: whole(shown, out / "whole"),
-        lambda: one_update(shown, out / "update", contest, kit),
+        lambda: one_update(shown, out / "update", contest),
         *([lambda: embedded(shown, out / "embedded")] if parity else []),
     ]
     for step in steps:
@@ -129,17 +122,19 @@ def whole(shown: Shown, out: Path) -> None:
     run("scorer", "check", str(out / "train.py"), "--contest", CONTEST)
 
 
-def one_update(shown: Shown, out: Path, contest: Path, kit: Path) -> None:
+def one_update(shown: Shown, out: Path, contest: Path) -> None:
     """One update at the contest's sizes on two ranks."""
     words = [word for knob, value in ONE_UPDATE.items() for word in ("--set", f"{knob}={value}")]
     config = str(CONFIGS / f"{shown.name}.yaml")
     run("builder", "produce", "--config", config, *words, "--contest", str(contest), "-o", str(out / "artifact"))
-    lane = ["--artifact", str(out / "artifact"), "--contest", str(contest), "--kit", str(kit), "-o", str(out / "lane")]
+    lane = ["--artifact", str(out / "artifact"), "--contest", str(contest), "-o", str(out / "lane")]
     run("scorer", "lane", "artifact", *lane)
     receipt = read(out / "lane/receipt.json")
     parameters = sum(count(one["shape"]) for one in receipt["ranks"][0]["parameters"])
     shown.parameters = f"{parameters / 1e6:.1f} M"
     shown.update = f"{receipt['outcome']}, {receipt['time']['total']:.0f} s from launch to exit"
+    if all(rank["peak_bytes"] for rank in receipt["ranks"]):
+        shown.update += f", {max(rank['peak_bytes'] for rank in receipt['ranks']) / 2**30:.1f} GiB a rank"
     if receipt["outcome"] != "complete" or receipt["checkpoint"] is None:
         raise CommandError(f"one update: {receipt['outcome']}: {receipt['problem']}\n{receipt['log_tail']}")
     stated = {
