@@ -120,3 +120,45 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
     stated = {kernel for kernel, found in artifact.kernels.items() if found.launches}
     assert kernels(text) == stated == set(artifact.kernels)
     assert bool(stated) == any(operation.startswith("Nki") for operation in expected)
+
+
+STACK = ["attention", "block", "gates", "model", "recall"]  # modules of the recipe that switches choose classes of
+ALWAYS = {"Attention", "Stack", "Block", "GPT", "Positions"}
+SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, and words in the code
+    "none": ({}, set(), set()),
+    "layers and skips": (
+        {"attention_every": 2, "window_pattern": "SL", "attention_window": 9, "fused_attention": "false"}
+        | {"skips": "true"},
+        {"MLPBlock", "RecallingStack", "Skip"},
+        {"layer % 2", "(9, 9, 0)[layer]", "recall", "window_pattern"},
+    ),
+    "embeddings": (
+        {"residual_mix": "true", "value_embeddings": "true"},
+        {"RecallingStack", "ResidualMix", "EmbeddedAttention", "PositionsAndTokens", "Gate"},
+        {"recall", "'tokens'", "layer in (0, 2)", "gate"},
+    ),
+    "gates": (
+        {"attention_gate": "true", "smear_gate": "true"},
+        {"GatedAttention", "Smear", "Gate"},
+        {"gate", "Smear("},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_of_the_stack_brings_its_classes_and_words_and_no_others(name: str) -> None:
+    sets, classes, words = SWITCHES[name]
+    pairs = ("depth=3", *(f"{knob}={value}" for knob, value in sets.items()))
+    config = ROOT / "recipe/configs/small.yaml"
+    artifact = build(Request(settings=ROOT / "recipe/build.yaml", config=config, sets=pairs, contest="embedded"))
+    text = artifact.files["train.py"].decode()
+    defined = {
+        node.name
+        for module in STACK
+        for node in ast.parse((ROOT / f"recipe/{module}.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {each for each in defined if re.search(rf"^class {each}[(:]", text, re.M)} == ALWAYS | classes
+    code = "\n".join(line for line in ast.unparse(ast.parse(text)).splitlines() if '"""' not in line)
+    everywhere = {word for _, _, some in SWITCHES.values() for word in some}
+    assert {word for word in everywhere if word in code} == words

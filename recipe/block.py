@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from recipe.attention import Attention
+from recipe.attention import Attention, make_attention, make_embedded_attention
 from recipe.config import Config
 from recipe.mlp import make_mlp
-from recipe.operations import make_attention_norm, make_norm
+from recipe.operations import make_attention_core, make_attention_norm, make_norm, make_windowed_core
+from recipe.recall import make_recalls
 
 
 class Stack(nn.ModuleList):
     """The blocks, one behind the other."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__([Block(config) for _ in range(config.depth)])
 
     def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
         """[B, T, width] -> [B, T, width]; `around`: what blocks read besides, by name."""
@@ -39,13 +38,33 @@ class Stack(nn.ModuleList):
         return found
 
 
+class RecallingStack(Stack):
+    """The blocks, one behind the other; what lies further back is added to what they read."""
+
+    def __init__(self, config: Config, blocks: list[nn.Module]) -> None:
+        super().__init__(blocks)
+        for layer, block in enumerate(blocks):
+            block.add_module("recalls", make_recalls(config, layer))
+
+    def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
+        """[B, T, width] -> [B, T, width]; `around`: what blocks read besides, by name."""
+        passed = [x]  # what each block so far was given by the one before it
+        block: Any
+        for block in self:
+            for recall in block.recalls:
+                x = recall(x, passed)
+            x = block(x, around)
+            passed.append(x)
+        return x
+
+
 class Block(nn.Module):
     """Attention, then MLP, each reading a normalised residual stream and adding to it."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, attention: Attention) -> None:
         super().__init__()
         self.attention_norm = make_attention_norm(config)
-        self.attention = Attention(config)
+        self.attention = attention
         self.mlp_norm = make_norm(config)
         self.mlp = make_mlp(config)
 
@@ -63,3 +82,57 @@ class Block(nn.Module):
     def matrices(self) -> list[nn.Parameter]:
         """The weight matrices."""
         return [*self.attention.matrices(), *self.mlp.matrices()]
+
+
+class MLPBlock(nn.Module):
+    """An MLP alone, reading a normalised residual stream and adding to it."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.mlp_norm = make_norm(config)
+        self.mlp = make_mlp(config)
+
+    def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
+        """[B, T, width] -> [B, T, width]; no position sees another, whatever is `around`."""
+        out: Tensor = x + self.mlp(self.mlp_norm(x))
+        return out
+
+    def initialize(self) -> None:
+        """Set the parameters."""
+        self.mlp.initialize()
+
+    def matrices(self) -> list[nn.Parameter]:
+        """The weight matrices."""
+        return self.mlp.matrices()
+
+
+def make_stack(config: Config, dtype: torch.dtype) -> Stack:
+    """The stack that the configuration names; `dtype`: of the activations."""
+    blocks = make_blocks(config, dtype)
+    if config.skips or config.residual_mix:
+        return RecallingStack(config, blocks)
+    return Stack(blocks)
+
+
+def make_blocks(config: Config, dtype: torch.dtype) -> list[nn.Module]:
+    """The blocks that the configuration names; `dtype`: of the activations."""
+    if config.layers_alike:
+        return [Block(config, make_attention(config, make_attention_core(config))) for _ in range(config.depth)]
+    return [make_layer(config, layer, dtype) for layer in range(config.depth)]
+
+
+def make_layer(config: Config, layer: int, dtype: torch.dtype) -> Block | MLPBlock:
+    """The block that stands at a place, counted from 0; `dtype`: of the activations."""
+    if config.attention_every > 1 and layer % config.attention_every > 0:
+        return MLPBlock(config)
+    core = make_layer_core(config, layer)
+    if config.value_embeddings and layer in config.value_layers:
+        return Block(config, make_embedded_attention(config, core, dtype))
+    return Block(config, make_attention(config, core))
+
+
+def make_layer_core(config: Config, layer: int) -> nn.Module:
+    """What a layer's attention computes."""
+    if config.one_window:
+        return make_attention_core(config)
+    return make_windowed_core(config, config.windows[layer])

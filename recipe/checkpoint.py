@@ -21,9 +21,9 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used. The message names the file, what was expected, what was found, what to do."""
 
 
-def model_config(config: Config) -> dict[str, int | float]:
+def model_config(config: Config) -> dict[str, int | float | str]:
     """What the parameters' shapes and the forward pass depend on."""
-    found: dict[str, int | float] = {
+    found: dict[str, int | float | str] = {
         "vocab_size": config.vocab_size,
         "depth": config.depth,
         "width": config.width,
@@ -34,6 +34,10 @@ def model_config(config: Config) -> dict[str, int | float]:
         "logit_softcap": config.logit_softcap,
         "attention_window": config.attention_window,
     }
+    if not config.one_window:
+        found["window_pattern"] = config.window_pattern
+    if config.attention_every > 1:
+        found["attention_every"] = config.attention_every
     if config.ngram != "none":
         found["ngram_order"] = config.ngram_order
         found["ngram_contexts"] = config.ngram_contexts

@@ -87,6 +87,13 @@ class Config:
     activation: Literal["relu_squared", "swiglu"] = "relu_squared"
     attention: Literal["nki", "torch"] = "torch"
     attention_window: int = 0  # positions that a query sees, itself included; 0: all before it
+    window_pattern: str = "S"  # S: attention_window, L: whole; repeated over the layers that have attention
+    attention_every: int = 1  # layers 0, n, 2 n, ... have attention, the others an MLP alone
+    attention_gate: bool = False  # a gate on each head's output, from the attention's input
+    value_embeddings: bool = False  # every other attention adds a gated row of a table of its own to its values
+    skips: bool = False  # late blocks add the outputs of early ones, with learned weights
+    residual_mix: bool = False  # each block reads a x + b x0, with x0 the normalised embedding, a and b learned
+    smear_gate: bool = False  # a token adds a gated share of its predecessor's embedding
     conv: Literal["nki", "torch"] = "torch"
     conv_taps: int = 0  # of a causal convolution in front of each attention; 0: none
     embedding: Literal["nki", "torch"] = "torch"
@@ -119,6 +126,30 @@ class Config:
         return self.matrix_dtype == "bfloat16" or self.table_dtype == "bfloat16"
 
     @property
+    def layers_alike(self) -> bool:
+        """Whether all blocks are made of the same modules."""
+        return self.attention_every == 1 and self.one_window and not self.value_embeddings
+
+    @property
+    def one_window(self) -> bool:
+        """Whether all attentions see as far."""
+        return len(set(self.window_pattern)) == 1
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """How far the attention of each layer sees; layers without attention count as the one before them."""
+        letters = [self.window_pattern[i % len(self.window_pattern)] for i in range(self.depth)]
+        return tuple(
+            self.attention_window if letters[layer // self.attention_every] == "S" else 0 for layer in range(self.depth)
+        )
+
+    @property
+    def value_layers(self) -> tuple[int, ...]:
+        """The layers that have a table of values: every other one of those with attention, the last included."""
+        attentions = range(0, self.depth, self.attention_every)
+        return tuple(reversed(attentions[::-2]))
+
+    @property
     def tokens_per_update(self) -> int:
         """Tokens that all ranks together see in one update."""
         return self.world_size * self.micro_batches * self.batch_size * self.seq_len
@@ -129,6 +160,7 @@ class Config:
             ("world_size", self.world_size),
             ("vocab_size", self.vocab_size),
             ("depth", self.depth),
+            ("attention_every", self.attention_every),
             ("width", self.width),
             ("heads", self.heads),
             ("mlp_width", self.mlp_width),
@@ -157,6 +189,16 @@ class Config:
             raise ValueError(f"knob 'safety_save_every' must be 0 or more and below 1, found {self.safety_save_every}")
         if self.attention_window < 0 or self.logit_softcap < 0.0:
             raise ValueError("knobs 'attention_window' and 'logit_softcap' must be 0 or more")
+        if not self.window_pattern or set(self.window_pattern) - set("LS"):
+            raise ValueError(f"knob 'window_pattern' must be letters L and S, found {self.window_pattern!r}")
+        if self.window_pattern.count("S") == 0 and self.attention_window > 0:
+            raise ValueError(
+                "knob 'attention_window' must be 0 where 'window_pattern' has no S: no layer would have it"
+            )
+        if not self.one_window and self.attention_window == 0:
+            raise ValueError("knob 'attention_window' must be set where 'window_pattern' has both letters")
+        if self.skips and self.depth < 3:
+            raise ValueError("knob 'skips' must be false where 'depth' is below 3: there is no block to skip")
         if self.attention_window > 0 and self.attention == "torch" and self.fused_attention:
             raise ValueError(
                 "knob 'fused_attention' must be false where 'attention_window' is set: torch's operator has no window"
@@ -181,9 +223,14 @@ class Config:
             )
         if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
             raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
+        attentions = -(-self.depth // self.attention_every)
         for name, chosen, owned in (
-            ("muon", self.muon, self.depth * (7 if self.activation == "swiglu" else 6)),  # matrices
-            ("adamw", self.adamw, self.depth * (3 if self.conv_taps > 0 else 2) + 3),  # at least: tables, gains, taps
+            ("muon", self.muon, 4 * attentions + self.depth * (3 if self.activation == "swiglu" else 2)),  # matrices
+            (
+                "adamw",
+                self.adamw,
+                3 + self.depth + attentions * (2 if self.conv_taps > 0 else 1),
+            ),  # at least: gains, taps
         ):
             if chosen == "nki" and self.world_size > owned:
                 raise ValueError(

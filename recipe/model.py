@@ -1,6 +1,6 @@
 """The model: a GPT with RMSNorm, rotary positions, QK norm, a ReLU squared or SwiGLU MLP, softcapped logits and an
 untied head; the configuration may give attention a window and a short convolution in front of it, the blocks' products
-fp8, and the logits a bias from n-gram counts.
+fp8, the residual stream skips and gates, and the logits a bias from n-gram counts.
 
 Parameters are fp32. Activations have the dtype given to `GPT`; each product casts its weight to that of its input.
 The forward pass is a pure function of its arguments: it is causal, keeps no state, and takes any sequence length.
@@ -14,12 +14,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from recipe.block import Stack
+from recipe.block import make_stack
 from recipe.config import Config
 from recipe.kernels.rotary_qk_norm import rotary_tables
 from recipe.kernels.softcap_cross_entropy import softcap
 from recipe.ngram import contexts_of
-from recipe.operations import Linear, make_embedding, make_loss, make_ngram_mix, make_norm, weights
+from recipe.operations import Linear, make_entry, make_loss, make_ngram_mix, make_norm, tables
 
 
 def activation_dtype(config: Config, device: torch.device) -> torch.dtype:
@@ -39,9 +39,9 @@ class GPT(nn.Module):
         super().__init__()
         self.dtype = dtype
         self.softcap = config.logit_softcap
-        self.embed = make_embedding(config, dtype)
-        self.around = Positions(config)
-        self.blocks = Stack(config)
+        self.embed = make_entry(config, dtype)
+        self.around = make_around(config)
+        self.blocks = make_stack(config, dtype)
         self.norm = make_norm(config)
         self.head = Linear(in_features=config.width, out_features=config.vocab_size)
         self.loss = make_loss(config)
@@ -73,7 +73,8 @@ class GPT(nn.Module):
 
     def initialize(self) -> None:
         """Set all parameters from torch's global generator: what writes into the residual stream starts at zero."""
-        nn.init.normal_(self.embed.weight, std=1.0)
+        for table in tables(self.embed):
+            nn.init.normal_(table, std=1.0)
         nn.init.normal_(self.head.weight, std=0.001)
         self.blocks.initialize()
 
@@ -83,10 +84,10 @@ class GPT(nn.Module):
 
     def tables(self) -> list[nn.Parameter]:
         """The embeddings [rows, width]."""
-        return weights(*(module for module in self.modules() if isinstance(module, nn.Embedding)))
+        return tables(self)
 
     def gains(self) -> list[nn.Parameter]:
-        """What scales single channels: the gains of all norms, and the taps of convolutions."""
+        """All else, which is small: the gains of norms, the taps of convolutions, gates, shares."""
         others = {id(parameter) for parameter in (*self.matrices(), *self.tables(), *self.head.parameters())}
         return [parameter for parameter in self.parameters() if id(parameter) not in others]
 
@@ -128,6 +129,21 @@ class Positions(nn.Module):
         """Tokens [B, T] -> cos and sin [T, D] by these names."""
         cos, sin = rotary_tables(tokens.size(1), self.head_dim, self.base, tokens.device)
         return {"cos": cos, "sin": sin}
+
+
+class PositionsAndTokens(Positions):
+    """What blocks read besides the residual stream: the same, and the tokens, for embeddings of their own."""
+
+    def forward(self, tokens: Tensor) -> dict[str, Tensor]:
+        """Tokens [B, T] -> cos and sin [T, D], and the tokens, by these names."""
+        return {**super().forward(tokens), "tokens": tokens}
+
+
+def make_around(config: Config) -> Positions:
+    """What the blocks of the configuration read besides the residual stream."""
+    if config.value_embeddings:
+        return PositionsAndTokens(config)
+    return Positions(config)
 
 
 def make_model(config: Config, dtype: torch.dtype) -> GPT:

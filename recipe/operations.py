@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recipe.config import Config
+from recipe.gates import Smear
 from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalConvolution
 from recipe.kernels.embedding import NkiEmbedding
 from recipe.kernels.flash_attention import NkiAttention, TorchAttention
@@ -25,6 +26,16 @@ def make_embedding(config: Config, dtype: torch.dtype) -> nn.Embedding:
     if config.embedding == "nki":
         return NkiEmbedding(rows=config.vocab_size, width=config.width, dtype=dtype, lnc=config.lnc)
     return nn.Embedding(num_embeddings=config.vocab_size, embedding_dim=config.width)
+
+
+def make_entry(config: Config, dtype: torch.dtype) -> nn.Module:
+    """From tokens to what the first block is given: embedding, smear and norm; `dtype`: of the activations."""
+    entry: nn.Module = make_embedding(config, dtype)
+    if config.smear_gate:
+        entry = nn.Sequential(entry, Smear(config.width))
+    if config.residual_mix:
+        entry = nn.Sequential(entry, make_norm(config))
+    return entry
 
 
 def make_projection(
@@ -82,6 +93,13 @@ def make_attention_core(config: Config) -> NkiAttention | FusedAttention | Torch
     return TorchAttention(window=config.attention_window)
 
 
+def make_windowed_core(config: Config, window: int) -> NkiAttention | TorchAttention:
+    """The attention that the configuration names, with a window of its own."""
+    if config.attention == "nki":
+        return NkiAttention(window=window, lnc=config.lnc)
+    return TorchAttention(window=window)
+
+
 def make_activation(config: Config) -> NkiReLUSquared | TorchReLUSquared:
     """The ReLU squared that the configuration names."""
     if config.mlp == "nki":
@@ -128,6 +146,11 @@ def start_reader(weight: Tensor) -> None:
     """Set the weights [out, in] of a product that reads the residual stream: uniform, with variance 1 / in."""
     bound = (3.0 / weight.size(-1)) ** 0.5
     nn.init.uniform_(weight, -bound, bound)
+
+
+def tables(module: nn.Module) -> list[nn.Parameter]:
+    """All embeddings within a module."""
+    return weights(*(each for each in module.modules() if isinstance(each, nn.Embedding)))
 
 
 def weights(*modules: nn.Module) -> list[nn.Parameter]:
