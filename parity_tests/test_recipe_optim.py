@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from parity_tests.recipe_samples import on_cpu
+from parity_tests.recipe_samples import on_cpu, small
 from recipe.adamw import AdamW
 from recipe.average import WeightAverage
 from recipe.kernels.newton_schulz import (
@@ -18,7 +18,7 @@ from recipe.kernels.newton_schulz import (
 from recipe.kernels.weight_average import TorchWeightAverage
 from recipe.model import GPT
 from recipe.optim import Muon, make_optimizers, set_learning_rate
-from recipe.ownership import deal
+from recipe.ownership import ADAMW_BY_KERNEL, deal, hand_out, units_of_muon, units_of_shape
 from recipe.ranks import Ranks
 
 
@@ -103,11 +103,46 @@ def test_every_parameter_has_one_owner_and_only_the_owner_updates_it(world_size:
     assert all(changed)
 
 
-def test_dealing_is_even_and_repeats() -> None:
-    parameters = [nn.Parameter(torch.zeros(size)) for size in (7, 1, 5, 3, 3, 5)]
-    hands = deal(parameters, 2)
-    assert [[p.numel() for p in hand] for hand in hands] == [[7, 3, 3], [5, 5, 1]]
-    assert deal(parameters[:1], 3)[1:] == [[], []]
+def shaped(*shapes: tuple[int, ...]) -> list[nn.Parameter]:
+    return [nn.Parameter(torch.empty(shape, device="meta")) for shape in shapes]
+
+
+def test_units_go_to_the_rank_that_has_least_and_every_rank_gets_one_of_each_kind() -> None:
+    parameters = shaped(*[()] * 7)
+    costs = (9, 6, 5, 2, 1, 0, 0)
+    a, b, c, d, e, *gains = [(cost, [parameter]) for cost, parameter in zip(costs, parameters, strict=True)]
+    hands = hand_out([[a, b, c, d, e]], 2)
+    names = {id(parameter): index for index, parameter in enumerate(parameters)}
+    assert [[names[id(p)] for p in hand] for hand in hands[0]] == [[0, 3, 4], [1, 2]]
+    lone, small = hand_out([[a, b], gains], 2)
+    assert [len(hand) for hand in lone] == [len(hand) for hand in small] == [1, 1]
+    assert [len(hand) for hand in hand_out([[a, b], gains[:1]], 2)[1]] == [0, 1]
+
+
+@pytest.mark.parametrize(("world_size", "lnc", "before"), [(4, 2, 1.312), (8, 1, 1.889)])
+def test_ranks_have_about_as_much_to_do_where_one_table_is_large(world_size: int, lnc: int, before: float) -> None:
+    """The shapes of a deep and narrow model with hashed bigrams. `before`: when parameters were dealt by elements."""
+    config = small(world_size=world_size, lnc=lnc, muon="nki", adamw="nki", depth=14)
+    matrices = shaped(*([(512, 512)] * 4 + [(2048, 512), (512, 2048)]) * 14)
+    tables = shaped((8192, 512), (8192, 512), (2**19, 32), *[(512,)] * 29)
+    owned = deal(config, matrices, tables)
+    kinds = {id(parameter) for parameter in matrices}
+    loads = []
+    for hand in owned:
+        muon = units_of_shape([parameter for parameter in hand if id(parameter) in kinds], lnc)
+        elements = sum(parameter.numel() for parameter in hand if id(parameter) not in kinds)
+        loads.append(sum(cost for cost, _ in muon) + ADAMW_BY_KERNEL * elements)
+    assert max(loads) / (sum(loads) / world_size) < 1.0 + 0.5 * (before - 1.0)
+    assert sorted(id(parameter) for hand in owned for parameter in hand) == sorted(map(id, [*matrices, *tables]))
+
+
+def test_equal_shapes_stay_together_where_the_kernels_cores_share_them() -> None:
+    matrices = shaped((8, 8), (8, 8), (8, 16), (8, 16), (8, 8))
+    shared = units_of_muon(small(muon="nki", lnc=2), matrices)
+    assert [(cost, len(unit)) for cost, unit in shared] == [(15360, 2), (15360, 1), (25600, 2)]
+    alone = units_of_muon(small(muon="torch", lnc=2), matrices)
+    assert [(cost, len(unit)) for cost, unit in alone] == [(7680, 1)] * 3 + [(12800, 1)] * 2
+    assert units_of_muon(small(muon="nki", lnc=2, world_size=4), matrices) == alone
 
 
 def test_the_multiplier_scales_every_group_from_its_flat_rate() -> None:

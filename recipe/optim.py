@@ -36,11 +36,7 @@ def make_optimizers(
     """The two optimizers, and the parameters that each rank owns."""
     matrices, gains = model.matrices(), model.gains()
     tables, head = model.tables(), list(model.head.parameters())
-    # A Muon step costs far more than an AdamW step on as many elements, so the two kinds are dealt out separately,
-    # and from opposite ends, because the lower ranks get what does not come out even.
-    hands = deal(matrices, config.world_size)
-    others = deal([*tables, *head, *gains], config.world_size)
-    owned = [[*hand, *other] for hand, other in zip(hands, reversed(others), strict=True)]
+    owned = deal(config, matrices, [*tables, *head, *gains])
     mine = {id(parameter) for parameter in owned[ranks.rank]}
     muon = make_muon(
         config,
