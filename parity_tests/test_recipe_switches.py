@@ -19,6 +19,10 @@ CHOICES: dict[str, tuple[dict[str, Any], set[str]]] = {
         OFF | {"logit_softcap": "10.0"},
         {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchSoftcapCrossEntropy"},
     ),
+    "chunked loss": (
+        OFF | {"loss": "chunked"},
+        {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchHeadCrossEntropy"},
+    ),
     "other torch operations": (
         OFF | {"activation": "swiglu", "conv_taps": 2, "fused_attention": "false"},
         {

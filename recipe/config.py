@@ -47,7 +47,7 @@ class Config:
     norm: Literal["nki", "torch"]
     rotary: Literal["nki", "torch"]
     mlp: Literal["fused", "nki", "torch"]  # the whole MLP as one kernel, or its activation
-    loss: Literal["fused", "nki", "torch"]  # fused: with the head's product, without whole logits
+    loss: Literal["fused", "chunked", "nki", "torch"]  # fused, chunked (torch): with the head's, without whole logits
     fused_attention: bool  # on torch: F.scaled_dot_product_attention, or the products written out
 
     # Batch, per update: world_size * micro_batches * batch_size * seq_len tokens
@@ -230,18 +230,18 @@ class Config:
             )
         if self.conv_taps != 0 and not 2 <= self.conv_taps <= 4:
             raise ValueError(f"knob 'conv_taps' must be 0 or 2 to 4, found {self.conv_taps}")
-        operations = (self.norm, self.rotary, self.mlp, self.loss, self.attention, self.conv)
-        if self.device != "neuron" and operations != ("torch",) * len(operations):
+        operations = {self.norm, self.rotary, self.mlp, self.loss, self.attention, self.conv}
+        if self.device != "neuron" and not operations <= {"torch", "chunked"}:
             raise ValueError(
-                "knobs 'norm', 'rotary', 'mlp', 'loss', 'attention' and 'conv' must be 'torch' where 'device' is not "
-                "'neuron'"
+                "knobs 'norm', 'rotary', 'mlp', 'loss' (or 'chunked'), 'attention' and 'conv' must be 'torch' where "
+                "'device' is not 'neuron'"
             )
         if self.ngram_order < 2:
             raise ValueError(f"knob 'ngram_order' must be 2 or more, found {self.ngram_order}")
         if self.ngram_contexts > 65_536:
             raise ValueError(f"knob 'ngram_contexts' must be 65536 at most, found {self.ngram_contexts}")
-        if self.ngram != "none" and self.loss == "fused":
-            raise ValueError("knob 'ngram' must be 'none' where 'loss' is 'fused': it needs whole logits")
+        if self.ngram != "none" and self.loss in ("fused", "chunked"):
+            raise ValueError(f"knob 'ngram' must be 'none' where 'loss' is {self.loss!r}: it needs whole logits")
         if self.device != "neuron" and ("nki" in (self.embedding, self.ngram) or self.projection == "fp8_nki"):
             raise ValueError(
                 "knobs 'embedding', 'ngram' and 'projection' must not name NKI where 'device' is not 'neuron'"

@@ -148,7 +148,7 @@ def make_around(config: Config) -> Positions:
 
 def make_model(config: Config, dtype: torch.dtype) -> GPT:
     """The model that the configuration names; `dtype`: of the activations."""
-    if config.loss == "fused":
+    if config.loss in ("fused", "chunked"):
         return FusedHeadGPT(config, dtype)
     if config.ngram != "none":
         return NgramGPT(config, dtype)

@@ -12,7 +12,7 @@ from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalC
 from recipe.kernels.embedding import NkiEmbedding
 from recipe.kernels.flash_attention import NkiAttention, TorchAttention
 from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
-from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy
+from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy, TorchHeadCrossEntropy
 from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
 from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
@@ -114,10 +114,14 @@ def make_gated_activation(config: Config) -> NkiSwiGLU | TorchSwiGLU:
     return TorchSwiGLU()
 
 
-def make_loss(config: Config) -> NkiHeadCrossEntropy | NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
+def make_loss(
+    config: Config,
+) -> NkiHeadCrossEntropy | TorchHeadCrossEntropy | NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
     """The loss that the configuration names."""
     if config.loss == "fused":
         return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
+    if config.loss == "chunked":
+        return TorchHeadCrossEntropy(cap=config.logit_softcap)
     if config.loss == "nki":
         return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
     return TorchSoftcapCrossEntropy(cap=config.logit_softcap)

@@ -89,11 +89,10 @@ def adamw_reference(
 ) -> None:
     """The definition by torch operators, in place on parameter, mean and square."""
     mean.lerp_(gradient, 1.0 - betas[0])
-    square.lerp_(gradient.square(), 1.0 - betas[1])
-    corrected = mean / (1.0 - betas[0] ** updates)
-    spread = square / (1.0 - betas[1] ** updates)
+    square.mul_(betas[1]).addcmul_(gradient, gradient, value=1.0 - betas[1])
+    spread = square.sqrt().div_((1.0 - betas[1] ** updates) ** 0.5).add_(eps)
     parameter.mul_(1.0 - lr * decay)
-    parameter.add_(corrected / (spread.sqrt() + eps), alpha=-lr)
+    parameter.addcdiv_(mean, spread, value=-lr / (1.0 - betas[0] ** updates))
 
 
 @nki.jit

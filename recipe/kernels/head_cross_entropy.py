@@ -18,6 +18,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
@@ -38,13 +39,16 @@ from recipe.kernels.softcap_cross_entropy import (
     check_cap,
     chunk_sums,
     logit_gradient,
+    logit_slope,
     new_sums,
     numbered_columns,
     row_losses,
+    softcap,
     softcap_cross_entropy_reference,
 )
 
 MAX_WIDTH = 2048
+CHUNK_LOGITS = 1 << 18  # that torch makes at once: 1 MiB in fp32, about half of a core's second cache
 GROUP_BYTES = 96 * 1024  # of each partition of SBUF, for what a group of rows keeps there
 
 
@@ -61,6 +65,50 @@ class NkiHeadCrossEntropy(nn.Module):
         """x [..., D], weight [V, D], targets [...] -> mean loss, fp32 scalar."""
         losses: Tensor = HeadCrossEntropyFunction.apply(x, weight, targets, self.cap, self.lnc)  # type: ignore[no-untyped-call]
         return losses.mean()
+
+
+class TorchHeadCrossEntropy(nn.Module):
+    """Output head and cross entropy by torch operators, a few rows at a time: the logits are never whole."""
+
+    def __init__(self, cap: float) -> None:
+        """`cap`: of the logits; 0: none."""
+        super().__init__()
+        self.cap = cap
+
+    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+        """x [..., D], weight [V, D], targets [...] -> mean loss, fp32 scalar."""
+        rows, labels = x.flatten(0, -2), targets.flatten().long()
+        loss: Tensor = HeadCrossEntropyByTorch.apply(rows, weight, labels, self.cap)  # type: ignore[no-untyped-call]
+        return loss
+
+
+class HeadCrossEntropyByTorch(torch.autograd.Function):
+    """Loss and gradients are made together, chunk by chunk, so that a CPU finds a chunk's logits in its cache."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> Tensor:
+        """x [N, D], weight [V, D], targets [N] whole numbers -> mean loss; keep the gradients of x and weight."""
+        count, matrix = x.size(0), weight.to(x.dtype)
+        dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
+        losses = torch.empty(count, dtype=torch.float32, device=x.device)
+        at_once = CHUNK_LOGITS // weight.size(0) + 1
+        for first in range(0, count, at_once):
+            rows = slice(first, first + at_once)
+            capped = softcap(x[rows] @ matrix.mT, cap)
+            logs = F.log_softmax(capped, dim=-1)
+            losses[rows] = F.nll_loss(logs, targets[rows], reduction="none")
+            slope = logit_slope(capped, logs, targets[rows], cap).div_(count).to(x.dtype)
+            dx[rows] = slope @ matrix
+            dweight.add_(slope.mT @ x[rows])
+        ctx.save_for_backward(dx, dweight)
+        ctx.dtype = weight.dtype
+        return losses.mean()
+
+    @staticmethod
+    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """The gradients times that of the mean."""
+        dx, dweight = ctx.saved_tensors
+        return dx * dloss.to(dx.dtype), (dweight * dloss).to(ctx.dtype), None, None
 
 
 def head_cross_entropy_reference(x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> Tensor:

@@ -108,7 +108,7 @@ def newton_schulz_reference(matrices: Tensor, coefficients: Coefficients, margin
     x = x / (x.norm(dim=(-2, -1), keepdim=True) * margin + NORM_EPS)  # singular values of at most 1
     for a, b, c in coefficients:
         gram = x @ x.mT
-        x = a * x + (b * gram + c * (gram @ gram)) @ x
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     x = x.mT if tall else x
     return x.float()
 

@@ -39,7 +39,26 @@ class TorchReLUSquared(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., C] -> [..., C], same dtype."""
-        return relu_squared_reference(x)
+        y: Tensor = ReLUSquaredByTorch.apply(x)  # type: ignore[no-untyped-call]
+        return y
+
+
+class ReLUSquaredByTorch(torch.autograd.Function):
+    """The definition with its gradient written out: half as many passes over memory as autograd makes of it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Keep what is above zero for the backward pass."""
+        positive: Tensor = x.relu()
+        ctx.save_for_backward(positive)
+        return positive.square()
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> Tensor:
+        """2 max(x, 0) dy; doubling is exact, so only one product rounds."""
+        (positive,) = ctx.saved_tensors
+        dx: Tensor = (dy * positive).mul_(2.0)
+        return dx
 
 
 def relu_squared_reference(x: Tensor) -> Tensor:

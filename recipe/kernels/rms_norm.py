@@ -47,7 +47,30 @@ class TorchRMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., D] -> [..., D], same dtype."""
-        return rms_norm_reference(x, self.weight, self.eps)
+        y: Tensor = RMSNormByTorch.apply(x, self.weight, self.eps)  # type: ignore[no-untyped-call]
+        return y
+
+
+class RMSNormByTorch(torch.autograd.Function):
+    """The definition with its gradients written out: half as many passes over memory as autograd makes of it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:
+        """Keep the rows' reciprocal norms for the backward pass."""
+        wide = x.float()
+        rstd = (wide.square().mean(-1, keepdim=True) + eps).rsqrt_()
+        ctx.save_for_backward(x, weight, rstd)
+        return (wide * rstd).mul_(weight).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None]:
+        """The formula of the backward kernel, in fp32."""
+        x, weight, rstd = ctx.saved_tensors
+        normal = x.float() * rstd
+        product = dy.float() * normal
+        shares = (product @ weight).div_(weight.size(0)).unsqueeze(-1)
+        dx = (dy.float() * weight).addcmul_(normal, shares, value=-1.0).mul_(rstd)
+        return dx.to(x.dtype), product.flatten(0, -2).sum(0), None
 
 
 def rms_norm_reference(x: Tensor, weight: Tensor, eps: float) -> Tensor:

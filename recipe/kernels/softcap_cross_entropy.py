@@ -53,7 +53,40 @@ class TorchSoftcapCrossEntropy(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Logits [..., V] before the cap, targets [...] -> mean loss, fp32 scalar."""
-        return softcap_cross_entropy_reference(logits, targets, self.cap)
+        rows, labels = logits.flatten(0, -2), targets.flatten().long()
+        loss: Tensor = SoftcapCrossEntropyByTorch.apply(rows, labels, self.cap)  # type: ignore[no-untyped-call]
+        return loss
+
+
+class SoftcapCrossEntropyByTorch(torch.autograd.Function):
+    """The definition with its gradient written out: fewer passes over the logits than autograd makes of it."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, cap: float) -> Tensor:
+        """Logits [N, V], targets [N] whole numbers -> mean loss; keep the probabilities' logarithms."""
+        capped = softcap(logits, cap)
+        logs = F.log_softmax(capped, dim=-1)
+        ctx.save_for_backward(capped, logs, targets)
+        ctx.cap, ctx.dtype = cap, logits.dtype
+        return F.nll_loss(logs, targets)
+
+    @staticmethod
+    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, None, None]:
+        """The formula of the backward kernel, in fp32."""
+        capped, logs, targets = ctx.saved_tensors
+        return logit_slope(capped, logs, targets, ctx.cap).mul_(dloss / targets.numel()).to(ctx.dtype), None, None
+
+
+def logit_slope(capped: Tensor, logs: Tensor, targets: Tensor, cap: float) -> Tensor:
+    """What the losses of rows [N, V], added up, change by with their logits; overwrites `logs`.
+
+    `capped`: the logits behind the cap, `logs`: the logarithms of the probabilities, `targets` [N] whole numbers.
+    """
+    slope = logs.exp_()
+    slope.scatter_add_(1, targets[:, None], slope.new_full((targets.numel(), 1), -1.0))
+    if cap > 0.0:
+        slope.addcmul_(slope, (capped / cap).square_(), value=-1.0)
+    return slope
 
 
 def softcap(logits: Tensor, cap: float) -> Tensor:
