@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from parity_tests.recipe_samples import on_cpu
+from recipe.config import Config
 from recipe.gradients import average_gradients
 from recipe.model import GPT
 from recipe.optim import make_optimizers
+from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, share_parameters
 
 UPDATES = 3
 ROWS = 4  # of all ranks together
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "plain, overlapped": {"overlap": True},
+    "bf16": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16"},
+    "bf16, overlapped": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "overlap": True},
+}
 
 
 def run(rank: int, world_size: int, directory: str) -> None:
@@ -22,28 +33,44 @@ def run(rank: int, world_size: int, directory: str) -> None:
     torch.set_num_threads(1)
     if world_size > 1:
         dist.init_process_group("gloo", f"file://{directory}/meet-{world_size}", rank=rank, world_size=world_size)
-    config = on_cpu(world_size=world_size, depth=2)
     ranks = Ranks(rank, torch.device("cpu"))
+    found = {
+        name: trained(on_cpu(world_size=world_size, micro_batches=2, **knobs), ranks)
+        for name, knobs in VARIANTS.items()
+    }
+    if world_size > 1:
+        found["agreed"] = [agree(ranks, (update + 0.25 * rank, float(rank))) for update in range(UPDATES)]
+    torch.save(found, Path(directory) / f"{world_size}-{rank}.pt")
+    if world_size > 1:
+        dist.destroy_process_group()
+
+
+def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
+    """The parameters after some updates of two backward passes each, as recipe/train.py makes them."""
     torch.manual_seed(0)
     model = GPT(config, torch.float32)
     model.initialize()
     optimizers, owned = make_optimizers(config, model, ranks)
+    if config.world_size > 1 and config.overlap:
+        reduction = make_overlapped_gradients(config, list(model.parameters()))
+        sharing = OverlappedSharing(ranks, optimizers, owned)
     generator = torch.Generator().manual_seed(1)
-    agreed = []
-    for update in range(UPDATES):
+    for _ in range(UPDATES):
         rows = torch.randint(0, config.vocab_size, (ROWS, config.seq_len + 1), generator=generator)
-        mine = rows.chunk(world_size)[rank]
-        model(mine[:, :-1], mine[:, 1:]).backward()
-        if world_size > 1:
+        for mine in rows.chunk(config.world_size)[ranks.rank].chunk(config.micro_batches):
+            (model(mine[:, :-1], mine[:, 1:]) / config.micro_batches).backward()
+        if config.world_size > 1 and config.overlap:
+            assert len(reduction.begun) == len(reduction.buckets) > 3, "all are on their way when backward ends"
+            reduction.finish()
+        elif config.world_size > 1:
             average_gradients(config, list(model.parameters()))
         for optimizer in optimizers:
             optimizer.step()
-        if world_size > 1:
+            if config.world_size > 1 and config.overlap:
+                sharing.begin(optimizer)
+        if config.world_size > 1 and config.overlap:
+            sharing.finish()
+        elif config.world_size > 1:
             share_parameters(config, ranks, owned)
         model.zero_grad(set_to_none=True)
-        if world_size > 1:
-            agreed.append(agree(ranks, (update + 0.25 * rank, float(rank))))
-    parameters = {name: p.detach() for name, p in model.named_parameters()}
-    torch.save({"parameters": parameters, "agreed": agreed}, Path(directory) / f"{world_size}-{rank}.pt")
-    if world_size > 1:
-        dist.destroy_process_group()
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}

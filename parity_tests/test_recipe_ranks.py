@@ -26,9 +26,13 @@ def test_two_ranks_agree_with_each_other_and_with_one(tmp_path: Path) -> None:
     torch.set_num_threads(threads)  # ranks compute on one thread; later tests do not
     single = torch.load(tmp_path / "1-0.pt", weights_only=True)
     first, second = results(2, tmp_path)
-    for name, expected in single["parameters"].items():
-        assert torch.equal(first["parameters"][name], second["parameters"][name]), name
-        assert torch.allclose(first["parameters"][name], expected, atol=2e-5), name
+    for name, expected in single["plain"].items():
+        assert torch.allclose(first["plain"][name], expected, atol=2e-5), name
+        for variant in recipe_ranks.VARIANTS:
+            assert torch.equal(first[variant][name], second[variant][name]), (variant, name)
+        for variant in ("plain", "bf16"):
+            assert torch.equal(first[variant][name], first[f"{variant}, overlapped"][name]), (variant, name)
+    assert not torch.equal(first["plain"]["head.weight"], first["bf16"]["head.weight"])
     assert first["agreed"] == second["agreed"] == [(float(update), 0.0) for update in range(recipe_ranks.UPDATES)]
 
 

@@ -89,6 +89,12 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"table_dtype": "bfloat16", "adamw": "nki", "clip": 1.0},
         {"Muon", "FlatAdamW", "FlatMasterAdamW", "round_parameters", "clip_grad_norm_"},
     ),
+    "two ranks": ({"world_size": 2}, {"Muon", "AdamW", "average_gradients", "share_parameters"}),
+    "two ranks, overlapped": (
+        {"world_size": 2, "overlap": "true"},
+        {"Muon", "AdamW", "OverlappedGradients", "OverlappedSharing"},
+    ),
+    "one rank, with nothing to overlap": ({"overlap": "true"}, {"Muon", "AdamW"}),
 }  # fmt: skip
 
 

@@ -113,6 +113,7 @@ class Config:
     matrix_dtype: Literal["float32", "bfloat16"] = "float32"  # of matrices; bfloat16: their owner has them in fp32, too
     table_dtype: Literal["float32", "bfloat16"] = "float32"  # the same for tables
     clip: float = 0.0  # largest norm of all gradients together, which larger ones are scaled down to; 0.0: any
+    overlap: bool = False  # collectives while the ranks compute: gradients during backward, parameters during steps
     ema: Literal["nki", "torch"] = "torch"
     ema_decay: float = 0.0  # of the moving average of the weights, which is what is saved; 0: none
 

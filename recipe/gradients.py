@@ -17,13 +17,20 @@ def average_gradients(config: Config, parameters: Sequence[nn.Parameter]) -> Non
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     if len(gradients) != len(parameters):
         raise RuntimeError("a parameter has no gradient: every parameter must take part in the loss on every rank")
-    if config.rounds_parameters:
-        flat = torch.cat([gradient.reshape(-1).float() for gradient in gradients])
-    else:
-        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+    flat = joined_in_fp32(gradients) if config.rounds_parameters else joined(gradients)
     dist.all_reduce(flat)
     flat /= config.world_size
     scatter(flat, gradients)
+
+
+def joined(gradients: Sequence[Tensor]) -> Tensor:
+    """All elements in one flat tensor."""
+    return torch.cat([gradient.reshape(-1) for gradient in gradients])
+
+
+def joined_in_fp32(gradients: Sequence[Tensor]) -> Tensor:
+    """The same where some are in bf16: sums over ranks are of fp32."""
+    return torch.cat([gradient.reshape(-1).float() for gradient in gradients])
 
 
 def gradient_of(parameter: nn.Parameter) -> Tensor:

@@ -26,6 +26,7 @@ from recipe.gradients import average_gradients
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.ngram_counts import NgramCounts
 from recipe.optim import make_optimizers, set_learning_rate
+from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
 from recipe.schedule import ChargedClock, learning_rate_multiplier
 
@@ -63,6 +64,9 @@ def train(config: Config) -> GPT:
     model.to(ranks.device)
     parameters = list(model.parameters())
     optimizers, owned = make_optimizers(config, model, ranks)
+    if config.world_size > 1 and config.overlap:
+        reduction = make_overlapped_gradients(config, parameters)
+        sharing = OverlappedSharing(ranks, optimizers, owned)
     if config.ema_decay > 0.0:
         average = make_average(config, owned[ranks.rank])
     batches = training_batches(config, ranks.device)
@@ -92,15 +96,23 @@ def train(config: Config) -> GPT:
         set_learning_rate(optimizers, multiplier)
         loss, epoch = backward(config, model, batches)
         if config.world_size > 1:
-            average_gradients(config, parameters)
+            if config.overlap:
+                reduction.finish()
+            else:
+                average_gradients(config, parameters)
         if config.clip > 0.0:
             clip_grad_norm_(parameters, config.clip)  # of the averaged ones, so by the same factor on every rank
         for optimizer in optimizers:
             optimizer.step()
+            if config.world_size > 1 and config.overlap:
+                sharing.begin(optimizer)
         if config.ema_decay > 0.0:
             average.step()
         if config.world_size > 1:
-            share_parameters(config, ranks, owned)
+            if config.overlap:
+                sharing.finish()
+            else:
+                share_parameters(config, ranks, owned)
         if config.ngram != "none" and step + 1 == config.ngram_updates:
             counts.fill(config, model)
         model.zero_grad(set_to_none=True)
