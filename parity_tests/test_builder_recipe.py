@@ -27,6 +27,7 @@ RUN = {
     "optimizers": (
         "small",
         {"num_steps": "2", "depth": "1", "batch_size": "2", "clip": "0.5"}
+        | {"ema_decay": "1.0", "ema_prewarm": "0.1", "ema_blend": "0.5"}
         | {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "muon_state": "bfloat16", "adam_state": "bfloat16"},
     ),
 }

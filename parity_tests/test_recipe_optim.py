@@ -8,7 +8,7 @@ from torch import nn
 
 from parity_tests.recipe_samples import on_cpu, small
 from recipe.adamw import AdamW
-from recipe.average import WeightAverage
+from recipe.average import WeightAverage, blend
 from recipe.kernels.newton_schulz import (
     QUINTIC,
     QUINTIC_MARGIN,
@@ -78,6 +78,17 @@ def test_the_average_weighs_each_update_by_its_age_and_takes_the_weights_place()
     average.put_in_place()
     assert torch.allclose(parameters[0], torch.full((2, 3), (0.25 * 1.0 + 0.5 * 2.0 + 1.0 * 5.0) / 1.75))
     assert torch.equal(parameters[0][0, 0], parameters[1][0])
+
+
+def test_an_average_without_decay_is_uniform_and_may_be_blended_with_the_last_weights() -> None:
+    parameter = nn.Parameter(torch.zeros(3))
+    average = WeightAverage([parameter], decay=1.0, update=TorchWeightAverage())
+    for value in (1.0, 2.0, 6.0):
+        parameter.data.fill_(value)
+        average.step()
+    blend(average, 0.75)
+    average.put_in_place()
+    assert torch.allclose(parameter, torch.full((3,), 0.75 * 3.0 + 0.25 * 6.0))
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 4, 8])

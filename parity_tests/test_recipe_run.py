@@ -131,6 +131,24 @@ def test_gradients_are_clipped_together_before_the_optimizers_see_them(kit: Path
     assert all(torch.equal(states[0][name].cpu(), states[2][name].cpu()) for name in states[0])
 
 
+def test_the_average_of_the_last_stretch_is_saved_blended_with_the_last_weights(
+    kit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Uniform, from half the schedule on: over the third and fourth of four updates."""
+    models: list[torch.nn.Module] = []
+    heads: list[torch.Tensor] = []
+    make = make_model
+    monkeypatch.setattr("recipe.train.make_model", lambda *args: models.append(make(*args)) or models[-1])
+    monkeypatch.setattr(prepare, "record_step_boundary", lambda step: heads.append(head(models[-1])))
+
+    def head(model: torch.nn.Module) -> torch.Tensor:
+        return model.get_parameter("head.weight").detach().cpu().clone()
+
+    trained = train(quick(num_steps=4, ema_decay=1.0, ema_prewarm=0.5, ema_blend=0.75))
+    assert torch.allclose(head(trained), 0.75 * (heads[2] + heads[3]) / 2 + 0.25 * heads[3], atol=1e-7)
+    assert not torch.allclose(heads[2], heads[3], atol=1e-4)
+
+
 def test_the_checkpoint_is_the_model_that_was_trained(kit: Path) -> None:
     config = quick()
     model = train(config)

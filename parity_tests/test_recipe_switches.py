@@ -85,6 +85,7 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"Muon", "RoundedMuon", "MasterMuon", "AdamW", "RoundedAdamW", "MasterAdamW",
          "FloatWeightAverage", "round_parameters"},
     ),
+    "blended": ({"ema_decay": 0.5, "ema_blend": 0.5}, {"Muon", "AdamW", "blend"}),
     "tables in bf16, by the kernel, clipped": (
         {"table_dtype": "bfloat16", "adamw": "nki", "clip": 1.0},
         {"Muon", "FlatAdamW", "FlatMasterAdamW", "round_parameters", "clip_grad_norm_"},

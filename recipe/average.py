@@ -1,4 +1,4 @@
-"""The moving average of the weights, which takes their place in the end."""
+"""An average of the weights, which takes their place in the end: moving, or of a stretch."""
 
 from __future__ import annotations
 
@@ -17,37 +17,47 @@ class WeightAverage:
     def __init__(
         self, parameters: Sequence[nn.Parameter], decay: float, update: NkiWeightAverage | TorchWeightAverage
     ) -> None:
-        """`parameters`: this rank's, at least one; `decay`: what is left of a weight's share after one update."""
+        """`parameters`: this rank's, at least one; `decay`: what is left of a weight's share after one update.
+
+        With 1 all updates weigh the same.
+        """
         self.parameters = list(parameters)
         self.decay = decay
         self.update = update
-        self.updates = 0
-        self.average = torch.zeros_like(self._values())
+        self.total = 0.0  # of the shares of what was taken in, the last one's being 1
+        self.average = torch.zeros_like(self.values())
 
     @torch.no_grad()
     def step(self) -> None:
         """Take the weights after an update in."""
-        self.updates += 1
-        weight = (1.0 - self.decay) / (1.0 - self.decay**self.updates)  # 1 in the first update
-        self.update(self.average, self._values(), weight)
+        self.total = self.decay * self.total + 1.0
+        self.update(self.average, self.values(), 1.0 / self.total)
 
     @torch.no_grad()
     def put_in_place(self) -> None:
         """Make the averages the parameters' values; before the first update the parameters stay as they are."""
-        if self.updates:
+        if self.total:
             parts = torch.split(self.average, [parameter.numel() for parameter in self.parameters])
             for parameter, part in zip(self.parameters, parts, strict=True):
                 parameter.copy_(part.view(parameter.shape))
 
-    def _values(self) -> Tensor:
+    def values(self) -> Tensor:
+        """The weights as they are, flat."""
         return torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters])
 
 
 class FloatWeightAverage(WeightAverage):
     """The same, in fp32, of weights of which some are in bf16."""
 
-    def _values(self) -> Tensor:
+    def values(self) -> Tensor:
+        """The weights as they are, flat and in fp32."""
         return torch.cat([parameter.detach().reshape(-1).float() for parameter in self.parameters])
+
+
+@torch.no_grad()
+def blend(average: WeightAverage, share: float) -> None:
+    """Mix the average with the last weights: `share` of it, and the rest of them."""
+    average.average.lerp_(average.values(), 1.0 - share)
 
 
 def make_average(config: Config, parameters: Sequence[nn.Parameter]) -> WeightAverage:

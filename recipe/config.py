@@ -115,7 +115,9 @@ class Config:
     clip: float = 0.0  # largest norm of all gradients together, which larger ones are scaled down to; 0.0: any
     overlap: bool = False  # collectives while the ranks compute: gradients during backward, parameters during steps
     ema: Literal["nki", "torch"] = "torch"
-    ema_decay: float = 0.0  # of the moving average of the weights, which is what is saved; 0: none
+    ema_decay: float = 0.0  # of the moving average of the weights, which is saved; 0.0: none, 1.0: all weigh the same
+    ema_prewarm: float = 0.0  # share of the schedule that passes before anything is averaged
+    ema_blend: float = 1.0  # share of the average in what is saved; the rest is of the last weights
 
     @property
     def head_dim(self) -> int:
@@ -265,8 +267,12 @@ class Config:
                 )
         if self.clip < 0.0:
             raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")
-        if not 0.0 <= self.ema_decay < 1.0:
-            raise ValueError(f"knob 'ema_decay' must be 0 or more and below 1, found {self.ema_decay}")
+        if not 0.0 <= self.ema_decay <= 1.0:
+            raise ValueError(f"knob 'ema_decay' must be 0 to 1, found {self.ema_decay}")
+        if not (0.0 <= self.ema_prewarm < 1.0 and 0.0 < self.ema_blend <= 1.0):
+            raise ValueError("knobs 'ema_prewarm' and 'ema_blend' must be 0 to 1, and neither without any average")
+        if self.ema_decay == 0.0 and (self.ema_prewarm, self.ema_blend) != (0.0, 1.0):
+            raise ValueError("knobs 'ema_prewarm' and 'ema_blend' need an average: set 'ema_decay', too")
 
 
 class ConfigError(ValueError):

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
-from recipe.average import make_average
+from recipe.average import blend, make_average
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import training_batches
@@ -108,6 +108,8 @@ def train(config: Config) -> GPT:
                 sharing.begin(optimizer)
         if config.ema_decay > 0.0:
             average.step()
+            if config.ema_prewarm > 0.0 and progress < config.ema_prewarm:
+                average.total = 0.0  # to begin anew; it runs from the first update on, so that nothing compiles later
         if config.world_size > 1:
             if config.overlap:
                 sharing.finish()
@@ -129,6 +131,8 @@ def train(config: Config) -> GPT:
         step += 1
 
     if config.ema_decay > 0.0:
+        if config.ema_blend < 1.0:
+            blend(average, config.ema_blend)
         average.put_in_place()
         if config.world_size > 1:
             share_parameters(config, ranks, owned)
