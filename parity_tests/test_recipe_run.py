@@ -70,6 +70,7 @@ def formulas(config: Config) -> dict[str, int]:
         {"mlp": "nki", "activation": "swiglu", "loss": "fused", "logit_softcap": 0.0},
         {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "ngram_updates": 1, "micro_batches": 2},
         {"projection": "fp8_nki", "mlp": "fused", "muon": "nki", "muon_steps": "polar_express", "lnc": 1},
+        {"experts": 3, "expert_width": 16, "projection": "fp8_nki", "loss": "fused", "micro_batches": 2},
     ],
     ids=[
         "depth 1",
@@ -80,6 +81,7 @@ def formulas(config: Config) -> dict[str, int]:
         "swiglu",
         "embedding, fp8 and n-grams",
         "fp8 beside a fused MLP",
+        "experts",
     ],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(

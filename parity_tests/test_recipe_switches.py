@@ -133,7 +133,7 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
     assert bool(stated) == any(operation.startswith("Nki") for operation in expected)
 
 
-STACK = ["attention", "block", "gates", "model", "recall"]  # modules of the recipe that switches choose classes of
+STACK = ["attention", "block", "gates", "model", "moe", "recall"]  # modules whose classes switches choose
 ALWAYS = {"Attention", "Stack", "Block", "GPT", "Positions"}
 SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, and words in the code
     "none": ({}, set(), set()),
@@ -147,6 +147,11 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
         {"residual_mix": "true", "value_embeddings": "true"},
         {"RecallingStack", "ResidualMix", "EmbeddedAttention", "PositionsAndTokens", "Gate"},
         {"recall", "'tokens'", "layer in (0, 2)", "gate"},
+    ),
+    "experts": (
+        {"experts": 4, "expert_width": 16, "attention_every": 2, "loss": "fused"},
+        {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT", "RoutedFusedHeadGPT", "FusedHeadGPT"},
+        {"layer % 2", "'balance'", "active_params_M"},
     ),
     "gates": (
         {"attention_gate": "true", "smear_gate": "true"},

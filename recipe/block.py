@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from recipe.attention import Attention, make_attention, make_embedded_attention
 from recipe.config import Config
-from recipe.mlp import make_mlp
+from recipe.mlp import MLP, FusedGatedMLP, FusedMLP, GatedMLP, make_mlp
+from recipe.moe import Experts
 from recipe.operations import make_attention_core, make_attention_norm, make_norm, make_windowed_core
 from recipe.recall import make_recalls
 
@@ -66,7 +67,7 @@ class Block(nn.Module):
         self.attention_norm = make_attention_norm(config)
         self.attention = attention
         self.mlp_norm = make_norm(config)
-        self.mlp = make_mlp(config)
+        self.mlp = make_feed_forward(config)
 
     def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
@@ -90,7 +91,7 @@ class MLPBlock(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.mlp_norm = make_norm(config)
-        self.mlp = make_mlp(config)
+        self.mlp = make_feed_forward(config)
 
     def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
         """[B, T, width] -> [B, T, width]; no position sees another, whatever is `around`."""
@@ -106,6 +107,25 @@ class MLPBlock(nn.Module):
         return self.mlp.matrices()
 
 
+class RoutedBlock(Block):
+    """Attention, then experts; they read what is around, too."""
+
+    def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
+        """[B, T, width] -> [B, T, width]."""
+        x = x + self.attention(self.attention_norm(x), around)
+        out: Tensor = x + self.mlp(self.mlp_norm(x), around)
+        return out
+
+
+class RoutedMLPBlock(MLPBlock):
+    """Experts alone; they read what is around, too."""
+
+    def forward(self, x: Tensor, around: dict[str, Tensor]) -> Tensor:
+        """[B, T, width] -> [B, T, width]."""
+        out: Tensor = x + self.mlp(self.mlp_norm(x), around)
+        return out
+
+
 def make_stack(config: Config, dtype: torch.dtype) -> Stack:
     """The stack that the configuration names; `dtype`: of the activations."""
     blocks = make_blocks(config, dtype)
@@ -117,18 +137,39 @@ def make_stack(config: Config, dtype: torch.dtype) -> Stack:
 def make_blocks(config: Config, dtype: torch.dtype) -> list[nn.Module]:
     """The blocks that the configuration names; `dtype`: of the activations."""
     if config.layers_alike:
-        return [Block(config, make_attention(config, make_attention_core(config))) for _ in range(config.depth)]
+        return [make_block(config, make_attention(config, make_attention_core(config))) for _ in range(config.depth)]
     return [make_layer(config, layer, dtype) for layer in range(config.depth)]
 
 
 def make_layer(config: Config, layer: int, dtype: torch.dtype) -> Block | MLPBlock:
     """The block that stands at a place, counted from 0; `dtype`: of the activations."""
     if config.attention_every > 1 and layer % config.attention_every > 0:
-        return MLPBlock(config)
+        return make_mlp_block(config)
     core = make_layer_core(config, layer)
     if config.value_embeddings and layer in config.value_layers:
-        return Block(config, make_embedded_attention(config, core, dtype))
-    return Block(config, make_attention(config, core))
+        return make_block(config, make_embedded_attention(config, core, dtype))
+    return make_block(config, make_attention(config, core))
+
+
+def make_block(config: Config, attention: Attention) -> Block:
+    """The block around an attention."""
+    if config.experts > 0:
+        return RoutedBlock(config, attention)
+    return Block(config, attention)
+
+
+def make_mlp_block(config: Config) -> MLPBlock:
+    """The block without attention."""
+    if config.experts > 0:
+        return RoutedMLPBlock(config)
+    return MLPBlock(config)
+
+
+def make_feed_forward(config: Config) -> Experts | MLP | GatedMLP | FusedMLP | FusedGatedMLP:
+    """What stands in a block behind the attention."""
+    if config.experts > 0:
+        return Experts(config)
+    return make_mlp(config)
 
 
 def make_layer_core(config: Config, layer: int) -> nn.Module:

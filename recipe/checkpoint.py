@@ -38,6 +38,10 @@ def model_config(config: Config) -> dict[str, int | float | str]:
         found["window_pattern"] = config.window_pattern
     if config.attention_every > 1:
         found["attention_every"] = config.attention_every
+    if config.experts > 0:
+        found["experts"] = config.experts
+        found["experts_per_token"] = config.experts_per_token
+        found["expert_width"] = config.expert_width
     if config.ngram != "none":
         found["ngram_order"] = config.ngram_order
         found["ngram_contexts"] = config.ngram_contexts

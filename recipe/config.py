@@ -38,7 +38,7 @@ class Config:
     depth: int
     width: int
     heads: int
-    mlp_width: int  # hidden width of the MLP
+    mlp_width: int  # hidden width of the MLP; where there are experts, theirs is expert_width
     rotary_base: float
     norm_eps: float
     logit_softcap: float  # 0.0: none
@@ -94,10 +94,14 @@ class Config:
     skips: bool = False  # late blocks add the outputs of early ones, with learned weights
     residual_mix: bool = False  # each block reads a x + b x0, with x0 the normalised embedding, a and b learned
     smear_gate: bool = False  # a token adds a gated share of its predecessor's embedding
-    tile_aligned: bool = False  # refuse sizes that the tensor engine would pad
     conv: Literal["nki", "torch"] = "torch"
     conv_taps: int = 0  # of a causal convolution in front of each attention; 0: none
     embedding: Literal["nki", "torch"] = "torch"
+    experts: int = 0  # MLPs of a block, of which a router picks some for each token; 0: one MLP and no router
+    experts_per_token: int = 2
+    expert_width: int = 0  # hidden width of an expert
+    capacity_factor: float = 1.25  # tokens that an expert takes in training / its share of them if all took as many
+    balance_weight: float = 0.01  # of the loss that keeps experts equally busy, in each block
     projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
     ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
     ngram_order: int = 3  # tokens of an n-gram, the predicted one included
@@ -154,23 +158,9 @@ class Config:
         return tuple(reversed(attentions[::-2]))
 
     @property
-    def padding(self) -> str:
-        """The sizes that are no multiples of 128, each with the share of a product's work that padding is then.
-
-        The tensor engine holds an operand of up to 128 x 128 elements still, the inner dimension of the product on its
-        rows and an outer one on its columns, while the other operand moves by. Where a size lies on rows or columns, it
-        takes as long as the next multiple of 128.
-        """
-        return ", ".join(
-            f"{name} = {size} ({100 * (-size % 128) / (size + -size % 128):.1f} %)"
-            for name, size in (
-                ("'width' (and 'heads' x head_dim)", self.width),
-                ("'mlp_width'", self.mlp_width),
-                ("'vocab_size'", self.vocab_size),
-                ("'batch_size' x 'seq_len'", self.batch_size * self.seq_len),
-            )
-            if size % 128 > 0
-        )
+    def hidden_width(self) -> int:
+        """Hidden width of an MLP, or of an expert where there are experts."""
+        return self.expert_width if self.experts > 0 else self.mlp_width
 
     @property
     def tokens_per_update(self) -> int:
@@ -226,11 +216,6 @@ class Config:
             raise ValueError(
                 "knob 'fused_attention' must be false where 'attention_window' is set: torch's operator has no window"
             )
-        if self.tile_aligned and self.padding:
-            raise ValueError(
-                "knob 'tile_aligned' must be false, or these be multiples of 128, since of the products over them so "
-                f"much is padding: {self.padding}"
-            )
         if self.conv_taps != 0 and not 2 <= self.conv_taps <= 4:
             raise ValueError(f"knob 'conv_taps' must be 0 or 2 to 4, found {self.conv_taps}")
         operations = {self.norm, self.rotary, self.mlp, self.loss, self.attention, self.conv}
@@ -239,6 +224,16 @@ class Config:
                 "knobs 'norm', 'rotary', 'mlp', 'loss' (or 'chunked'), 'attention' and 'conv' must be 'torch' where "
                 "'device' is not 'neuron'"
             )
+        if self.experts < 0 or self.experts == 1:
+            raise ValueError(f"knob 'experts' must be 0 or 2 or more, found {self.experts}")
+        if self.experts > 0 and not 1 <= self.experts_per_token < self.experts:
+            raise ValueError(
+                f"knob 'experts_per_token' must be 1 or more and below 'experts', found {self.experts_per_token}"
+            )
+        if (self.experts > 0) != (self.expert_width > 0):
+            raise ValueError("knob 'expert_width' must be above 0 where 'experts' is, and 0 elsewhere")
+        if self.capacity_factor <= 0.0 or self.balance_weight < 0.0:
+            raise ValueError("knobs 'capacity_factor' must be above 0 and 'balance_weight' 0 or more")
         if self.ngram_order < 2:
             raise ValueError(f"knob 'ngram_order' must be 2 or more, found {self.ngram_order}")
         if self.ngram_contexts > 65_536:
@@ -252,8 +247,9 @@ class Config:
         if self.device != "neuron" and "nki" in (self.muon, self.adamw, self.ema):
             raise ValueError("knobs 'muon', 'adamw' and 'ema' must be 'torch' where 'device' is not 'neuron'")
         attentions = -(-self.depth // self.attention_every)
+        products = (3 if self.activation == "swiglu" else 2) * max(1, self.experts) + (self.experts > 0)  # of a block
         for name, chosen, owned in (
-            ("muon", self.muon, 4 * attentions + self.depth * (3 if self.activation == "swiglu" else 2)),  # matrices
+            ("muon", self.muon, 4 * attentions + self.depth * products),  # matrices
             (
                 "adamw",
                 self.adamw,

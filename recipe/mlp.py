@@ -14,9 +14,9 @@ class MLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.up = make_projection(config, in_features=config.width, out_features=config.mlp_width)
+        self.up = make_projection(config, in_features=config.width, out_features=config.hidden_width)
         self.activation = make_activation(config)
-        self.down = make_projection(config, in_features=config.mlp_width, out_features=config.width)
+        self.down = make_projection(config, in_features=config.hidden_width, out_features=config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
@@ -38,10 +38,10 @@ class GatedMLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.gate = make_projection(config, in_features=config.width, out_features=config.mlp_width)
-        self.up = make_projection(config, in_features=config.width, out_features=config.mlp_width)
+        self.gate = make_projection(config, in_features=config.width, out_features=config.hidden_width)
+        self.up = make_projection(config, in_features=config.width, out_features=config.hidden_width)
         self.activation = make_gated_activation(config)
-        self.down = make_projection(config, in_features=config.mlp_width, out_features=config.width)
+        self.down = make_projection(config, in_features=config.hidden_width, out_features=config.width)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]."""
@@ -64,8 +64,8 @@ class FusedMLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
-        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.up = Linear(in_features=config.width, out_features=config.hidden_width)
+        self.down = Linear(in_features=config.hidden_width, out_features=config.width)
         self.whole = NkiFusedMLP(lnc=config.lnc)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -88,9 +88,9 @@ class FusedGatedMLP(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.gate = Linear(in_features=config.width, out_features=config.mlp_width)
-        self.up = Linear(in_features=config.width, out_features=config.mlp_width)
-        self.down = Linear(in_features=config.mlp_width, out_features=config.width)
+        self.gate = Linear(in_features=config.width, out_features=config.hidden_width)
+        self.up = Linear(in_features=config.width, out_features=config.hidden_width)
+        self.down = Linear(in_features=config.hidden_width, out_features=config.width)
         self.whole = NkiFusedGatedMLP(lnc=config.lnc)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ class FusedGatedMLP(nn.Module):
 
 
 def make_mlp(config: Config) -> MLP | GatedMLP | FusedMLP | FusedGatedMLP:
-    """The MLP that the configuration names."""
+    """The MLP that the configuration names; one expert, where there are several."""
     if config.activation == "swiglu":
         if config.mlp == "fused":
             return FusedGatedMLP(config)

@@ -117,6 +117,36 @@ class NgramGPT(GPT):
         return mixed
 
 
+class RoutedGPT(GPT):
+    """The model whose blocks have experts. Its loss lets them drop tokens, and has a gradient that balances them."""
+
+    def __init__(self, config: Config, dtype: torch.dtype) -> None:
+        """`dtype`: of the activations."""
+        super().__init__(config, dtype)
+        self.balance_weight = config.balance_weight
+
+    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
+        if targets is None:
+            return super().forward(tokens)
+        around = {**self.around(tokens), "balance": torch.zeros((), device=tokens.device)}
+        x: Tensor = self.blocks(self.embed(tokens).to(self.dtype), around)
+        return with_gradient(self.cross_entropy(tokens, x, targets), self.balance_weight * around["balance"])
+
+
+class RoutedFusedHeadGPT(RoutedGPT, FusedHeadGPT):
+    """The model with experts whose loss takes the head's product itself."""
+
+
+class RoutedNgramGPT(RoutedGPT, NgramGPT):
+    """The model with experts whose logits get a bias from n-gram counts."""
+
+
+def with_gradient(loss: Tensor, other: Tensor) -> Tensor:
+    """The value of one loss, with the gradient of the sum of both."""
+    return loss + (other - other.detach())
+
+
 class Positions(nn.Module):
     """What blocks read besides the residual stream: the tables that turn queries and keys by their position."""
 
@@ -148,8 +178,19 @@ def make_around(config: Config) -> Positions:
 
 def make_model(config: Config, dtype: torch.dtype) -> GPT:
     """The model that the configuration names; `dtype`: of the activations."""
+    if config.experts > 0:
+        return make_routed_model(config, dtype)
     if config.loss in ("fused", "chunked"):
         return FusedHeadGPT(config, dtype)
     if config.ngram != "none":
         return NgramGPT(config, dtype)
     return GPT(config, dtype)
+
+
+def make_routed_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
+    """The model with experts that the configuration names; `dtype`: of the activations."""
+    if config.loss in ("fused", "chunked"):
+        return RoutedFusedHeadGPT(config, dtype)
+    if config.ngram != "none":
+        return RoutedNgramGPT(config, dtype)
+    return RoutedGPT(config, dtype)

@@ -24,6 +24,7 @@ from recipe.config import Config, load_config
 from recipe.data import training_batches
 from recipe.gradients import average_gradients
 from recipe.model import GPT, activation_dtype, make_model
+from recipe.moe import active_parameters
 from recipe.ngram_counts import NgramCounts
 from recipe.optim import make_optimizers, set_learning_rate
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
@@ -140,6 +141,8 @@ def train(config: Config) -> GPT:
     if config.world_size > 1:
         leave()
     print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
+    if config.experts > 0:
+        prepare.print0(f"active_params_M: {active_parameters(model) / 1e6!r}")
     return model
 
 

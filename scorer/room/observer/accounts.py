@@ -51,8 +51,7 @@ class Accounts:
                     "lines": [self._line(line) for line in account.lines()[:MOST_LINES]],
                 },
             )
-        with self._session.working():
-            self._session.journal.write("accounted", name=name)
+        self._session.journal.write("accounted", name=name)
         return result
 
     def _order(self, kernel: Any, args: Any, kwargs: Any) -> dict[str, Any]:
