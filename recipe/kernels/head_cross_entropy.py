@@ -43,7 +43,6 @@ from recipe.kernels.softcap_cross_entropy import (
     new_sums,
     numbered_columns,
     row_losses,
-    softcap,
     softcap_cross_entropy_reference,
 )
 
@@ -91,24 +90,26 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
         count, matrix = x.size(0), weight.to(x.dtype)
         dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
         losses = torch.empty(count, dtype=torch.float32, device=x.device)
-        at_once = CHUNK_LOGITS // weight.size(0) + 1
+        at_once = max(1, CHUNK_LOGITS // weight.size(0))
         for first in range(0, count, at_once):
             rows = slice(first, first + at_once)
-            capped = softcap(x[rows] @ matrix.mT, cap)
-            logs = F.log_softmax(capped, dim=-1)
+            logits = (x[rows] @ matrix.mT).float()
+            bent = logits.div_(cap).tanh_() if cap > 0.0 else logits
+            logs = F.log_softmax(bent * cap if cap > 0.0 else bent, dim=-1)
             losses[rows] = F.nll_loss(logs, targets[rows], reduction="none")
-            slope = logit_slope(capped, logs, targets[rows], cap).div_(count).to(x.dtype)
-            dx[rows] = slope @ matrix
+            slope = logit_slope(bent, logs, targets[rows], cap).to(x.dtype)
+            torch.mm(slope, matrix, out=dx[rows])
             dweight.add_(slope.mT @ x[rows])
         ctx.save_for_backward(dx, dweight)
-        ctx.dtype = weight.dtype
+        ctx.dtype, ctx.count = weight.dtype, count
         return losses.mean()
 
     @staticmethod
     def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        """The gradients times that of the mean."""
+        """The gradients of the losses times what each of them counts for."""
         dx, dweight = ctx.saved_tensors
-        return dx * dloss.to(dx.dtype), (dweight * dloss).to(ctx.dtype), None, None
+        share = dloss / ctx.count
+        return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None
 
 
 def head_cross_entropy_reference(x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> Tensor:

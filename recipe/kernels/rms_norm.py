@@ -58,7 +58,7 @@ class RMSNormByTorch(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, eps: float) -> Tensor:
         """Keep the rows' reciprocal norms for the backward pass."""
         wide = x.float()
-        rstd = (wide.square().mean(-1, keepdim=True) + eps).rsqrt_()
+        rstd = reciprocal_norms(wide, eps)
         ctx.save_for_backward(x, weight, rstd)
         return (wide * rstd).mul_(weight).to(x.dtype)
 
@@ -71,6 +71,12 @@ class RMSNormByTorch(torch.autograd.Function):
         shares = (product @ weight).div_(weight.size(0)).unsqueeze(-1)
         dx = (dy.float() * weight).addcmul_(normal, shares, value=-1.0).mul_(rstd)
         return dx.to(x.dtype), product.flatten(0, -2).sum(0), None
+
+
+def reciprocal_norms(x: Tensor, eps: float) -> Tensor:
+    """1 / sqrt(mean(x^2) + eps) over the last dimension [..., D] -> [..., 1], in one pass."""
+    norms: Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return norms.square_().div_(x.size(-1)).add_(eps).rsqrt_()
 
 
 def rms_norm_reference(x: Tensor, weight: Tensor, eps: float) -> Tensor:

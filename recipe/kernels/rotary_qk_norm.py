@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
+from recipe.kernels.rms_norm import reciprocal_norms
 from recipe.kernels.tiling import position_tiles
 
 MAX_COLUMNS = 4096
@@ -65,7 +66,7 @@ class RotaryNormByTorch(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor, eps: float) -> Tensor:
         """Keep the heads' reciprocal norms for the backward pass."""
         wide = x.float()
-        rstd = (wide.square().mean(-1, keepdim=True) + eps).rsqrt_()
+        rstd = reciprocal_norms(wide, eps)
         ctx.save_for_backward(x, cos, sin, rstd)
         return turn(wide, cos, sin).mul_(rstd).to(x.dtype)
 

@@ -64,28 +64,28 @@ class SoftcapCrossEntropyByTorch(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, cap: float) -> Tensor:
         """Logits [N, V], targets [N] whole numbers -> mean loss; keep the probabilities' logarithms."""
-        capped = softcap(logits, cap)
-        logs = F.log_softmax(capped, dim=-1)
-        ctx.save_for_backward(capped, logs, targets)
+        bent = torch.tanh(logits.float() / cap) if cap > 0.0 else logits.float()
+        logs = F.log_softmax(bent * cap if cap > 0.0 else bent, dim=-1)
+        ctx.save_for_backward(bent, logs, targets)
         ctx.cap, ctx.dtype = cap, logits.dtype
         return F.nll_loss(logs, targets)
 
     @staticmethod
     def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, None, None]:
         """The formula of the backward kernel, in fp32."""
-        capped, logs, targets = ctx.saved_tensors
-        return logit_slope(capped, logs, targets, ctx.cap).mul_(dloss / targets.numel()).to(ctx.dtype), None, None
+        bent, logs, targets = ctx.saved_tensors
+        return logit_slope(bent, logs, targets, ctx.cap).mul_(dloss / targets.numel()).to(ctx.dtype), None, None
 
 
-def logit_slope(capped: Tensor, logs: Tensor, targets: Tensor, cap: float) -> Tensor:
+def logit_slope(bent: Tensor, logs: Tensor, targets: Tensor, cap: float) -> Tensor:
     """What the losses of rows [N, V], added up, change by with their logits; overwrites `logs`.
 
-    `capped`: the logits behind the cap, `logs`: the logarithms of the probabilities, `targets` [N] whole numbers.
+    `bent`: tanh(logits / cap), unused without a cap; `logs`: logarithms of the probabilities; `targets` [N].
     """
     slope = logs.exp_()
     slope.scatter_add_(1, targets[:, None], slope.new_full((targets.numel(), 1), -1.0))
     if cap > 0.0:
-        slope.addcmul_(slope, (capped / cap).square_(), value=-1.0)
+        slope.addcmul_(slope, bent.square(), value=-1.0)
     return slope
 
 
