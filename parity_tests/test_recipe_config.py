@@ -14,9 +14,9 @@ SMALL = (CONFIGS / "small.yaml").read_text(encoding="utf-8")
 # In what a system may differ from its embedded size: how large the model and a batch are, how long it trains, how fast
 # it learns (which follows from both), how it is evaluated.
 SIZES = {
-    "world_size", "vocab_size", "depth", "width", "heads", "mlp_width", "seq_len", "batch_size", "micro_batches",
-    "matrix_lr", "embed_lr", "head_lr", "warmup_fraction", "reserve_seconds", "startup_margin_seconds", "eval_seq_len",
-    "eval_batch_size", "eval_tokens",
+    "world_size", "vocab_size", "depth", "width", "heads", "mlp_width", "expert_width", "bigram_rows", "bigram_width",
+    "seq_len", "batch_size", "micro_batches", "matrix_lr", "embed_lr", "head_lr", "warmup_fraction", "reserve_seconds",
+    "startup_margin_seconds", "eval_seq_len", "eval_batch_size", "eval_tokens",
 }  # fmt: skip
 
 
