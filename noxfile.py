@@ -198,6 +198,14 @@ def kernels(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def profile(session: nox.Session) -> None:
+    """Tell where the time of one update goes, operator by operator and kernel by kernel, with lines; draw the flame."""
+    chosen = produce(session)
+    out = str(chosen.directory / "profile")
+    python(session, "-m", "scorer", "profile", chosen.artifact, "--contest", chosen.contest, "-o", out, *chosen.rest)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def speed(session: nox.Session) -> None:
     """Race recipe and artifact: the paired ratio of their step times with an interval, and what is slower if one is."""
     chosen = produce(session)

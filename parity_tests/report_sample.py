@@ -9,10 +9,13 @@ from typing import Any
 from scorer.artifact import Artifact
 from scorer.compare import Comparison, Offset, Row
 from scorer.compare.accounts import KernelReport
+from scorer.compare.flame import UpdateProfile
+from scorer.compare.flame import conclude as conclude_profile
 from scorer.compare.trials.result import Bar, Limit, Picture, Trial
 from scorer.contest import Profile, load
 from scorer.findings import Finding, Place, finding
-from scorer.room.accounts import AccountLine, KernelAccount, Limits, OrderCheck, Transfers
+from scorer.room.accounts import AccountLine, KernelAccount, Limits, OrderCheck, RankAccounts, Transfers
+from scorer.room.flames import Flame, FlameRow, Frame, RankFlames
 from scorer.room.receipts import (
     Clock,
     Evaluation,
@@ -422,4 +425,54 @@ def sample_kernels() -> KernelReport:
         ),
         kernels=[matmul, small],
         findings=[],
+    )
+
+
+def sample_flame() -> UpdateProfile:
+    """An update on two ranks with a call of each phase, names long and short, and a kernel."""
+    script, kernel = "train.py", "projection_forward[2] x=bfloat16[4096,1152] weight=bfloat16[1152,4608] scale=0.125"
+    frames = [
+        Frame(file=script, line=12 * depth, function=f"Transformer.block_{depth}.forward") for depth in range(1, 9)
+    ]
+    rows = [
+        FlameRow(phase=phase, stack=[*range(depth)], operator=operator, kernel=launched, count=7, seconds=seconds)
+        for phase, depth, operator, launched, seconds in (
+            ("forward", 8, "aten::_scaled_dot_product_flash_attention_for_cpu", "", 0.11),
+            ("forward", 4, "", kernel, 0.07),
+            ("backward", 6, "aten::mm", "", 0.21),
+            ("backward", 6, "", "", 0.008),
+            ("optimizer", 3, "aten::bmm", "", 0.05),
+            ("collectives", 2, "c10d::allreduce_", "", 0.02),
+            ("data", 2, "", "", 0.004),
+            ("other", 1, "", "", 0.003),
+            ("recording", 0, "", "", 0.012),
+        )
+    ]
+    flame = Flame(update=4, seconds=sum(row.seconds for row in rows), frames=frames, rows=rows)
+    receipt, artifact = sample_receipts()[Lane.ARTIFACT], sample_artifact()
+    updates = [
+        receipt.ranks[0].updates[0].model_copy(update={"update": number, "seconds": flame.seconds})
+        for number in range(5)
+    ]
+    ranks = [receipt.ranks[0].model_copy(update={"rank": rank, "updates": updates}) for rank in (0, 1)]
+    accounts = RankAccounts(
+        rank=0,
+        limits=Limits(
+            sbuf_bytes=1,
+            psum_bytes=1,
+            clock_hz={},
+            least_cycles=1,
+            dma_bytes_per_second=1.0,
+            dma_least_bytes=1,
+            dma_issue_seconds=1.0,
+        ),
+        kernels=sample_kernels().kernels,
+    )
+    return conclude_profile(
+        artifact,
+        artifact.launch_command,
+        sample_profile(),
+        receipt.model_copy(update={"ranks": ranks}),
+        [RankFlames(rank=rank, flames=[flame]) for rank in (0, 1)],
+        [accounts],
     )

@@ -172,6 +172,7 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "window": 2,
         "census_update": None,
         "account": False,
+        "profiled": [],
         "turns_from": None,
         "deal_as": None,
         "keep_values": False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,7 +49,7 @@ def journal() -> Journal:
 @pytest.fixture
 def accounts(journal: Journal) -> Accounts:
     program = SimpleNamespace(relative=lambda file: "train.py" if file == __file__ else None)
-    return Accounts(SimpleNamespace(journal=journal, program=program))  # type: ignore[arg-type]
+    return Accounts(SimpleNamespace(journal=journal, program=program, working=nullcontext))  # type: ignore[arg-type]
 
 
 def launch(accounts: Accounts, *args: Any) -> Any:

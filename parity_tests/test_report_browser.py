@@ -17,6 +17,7 @@ import pytest
 
 from parity_tests import report_sample as sample
 from scorer.report import Report
+from scorer.report.flame import flame_page
 from scorer.report.html import trial_page
 from scorer.report.kernels import kernels_page
 
@@ -164,6 +165,16 @@ def test_the_page_of_a_trial_fits_and_can_be_read(scheme: str, tmp_path: Path) -
 def test_the_page_of_the_kernels_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
     (tmp_path / "kernels.html").write_text(kernels_page(sample.sample_kernels()), "utf-8")
     for width, found in measure(tmp_path, scheme, "kernels.html").items():
+        assert (found["scroll"], found["outside"]) == (int(width), [])
+        assert found["height"] > 900
+        assert len(found["texts"]) >= 40
+        assert [text for text in found["texts"] if text["contrast"] < 4.5 or text["size"] < 9.5] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_of_an_update_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
+    (tmp_path / "profile.html").write_text(flame_page(sample.sample_flame()), "utf-8")
+    for width, found in measure(tmp_path, scheme, "profile.html").items():
         assert (found["scroll"], found["outside"]) == (int(width), [])
         assert found["height"] > 900
         assert len(found["texts"]) >= 40

@@ -27,6 +27,7 @@ from scorer.cli.reviewing import Contest, Files, check, checked_profile, explain
 from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
 from scorer.compare.accounts import KernelReport
+from scorer.compare.flame import UpdateProfile
 from scorer.compare.verdict import undecided, weighed
 from scorer.contest import Profile, load, names
 from scorer.files import ensure_writable, write_atomic
@@ -78,6 +79,7 @@ class Document(StrEnum):
     RECEIPT = "receipt"
     VERDICT = "verdict"
     KERNELS = "kernels"
+    PROFILE = "profile"
     CONTEST = "contest"
 
 
@@ -277,7 +279,7 @@ def _is_page(name: str) -> bool:
 def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.RECEIPT,
 ) -> int:
-    """Print the JSON schema of a receipt (receipts/*.json), verdict.json, kernels.json or a contest profile.
+    """Print the JSON schema of receipts/*.json, verdict.json, kernels.json, profile.json or a contest profile.
 
     Example:
 
@@ -287,6 +289,7 @@ def schema(
         Document.RECEIPT: Receipt,
         Document.VERDICT: Verdict,
         Document.KERNELS: KernelReport,
+        Document.PROFILE: UpdateProfile,
         Document.CONTEST: Profile,
     }
     model = models[document]

@@ -11,7 +11,9 @@ from typing import Self
 
 from scorer.report import FILES
 
-OURS = {*FILES, "lanes", "receipt.json", "trial.json", "trial.html", "kernels.json", "kernels.html", "log.txt", "out"}
+OURS = {*FILES, "lanes", "receipt.json", "log.txt", "out"} | {
+    f"{name}.{ending}" for name in ("trial", "kernels", "profile") for ending in ("json", "html")
+}
 """Top-level names that the commands write: a directory that holds no other may be replaced."""
 
 

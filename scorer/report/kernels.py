@@ -110,7 +110,7 @@ def in_bytes(count: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
 
 
-def _short(signature: str) -> str:
+def short_signature(signature: str) -> str:
     """Shapes and types without the arguments' names; equal neighbours once: 2 x bf16[1024,64], 15.0."""
     words = [word.partition("=")[2] or word for word in signature.split()]
     for long, short in (("bfloat16", "bf16"), ("float", "fp")):
@@ -168,7 +168,7 @@ def _view(kernel: KernelAccount, limits: Limits) -> KernelView:
         engines=tuple(_engines(kernel)),
         chart=_chart(kernel, edge / 100 * limits.sbuf_bytes, edge / 100 * limits.psum_bytes),
         edge=edge,
-        signature=_short(kernel.signature),
+        signature=short_signature(kernel.signature),
         order=_order(kernel.order),
     )
 

@@ -25,7 +25,7 @@ from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.files import sha256_file, sha256_tree, write_atomic
 from scorer.findings import Finding, Place, define, finding
-from scorer.room import accounts, bounds, checkpoint, log, records, timing, values
+from scorer.room import accounts, bounds, checkpoint, flames, log, records, timing, values
 from scorer.room import variables as variables_of_room
 from scorer.room.cleanroom import Room, RoomProcess, StoppedError, guard, stopping
 from scorer.room.kit import KitPaths, cache_root
@@ -174,6 +174,7 @@ class LaneSpec:
     deal_as: int | None = None  # batches are those that so many ranks would read; None: as the kit deals them
     keep_values: bool = False  # keep the parameters' values after each update of the window beside the log
     account: bool = False  # keep accounts of the kernels' launches beside the log (accounts.py)
+    profiled: tuple[int, ...] = ()  # updates whose time is told call by call, beside the log (flames.py)
     turns: Turns | None = None  # who says when an update may be made; None: nobody
 
 
@@ -217,6 +218,7 @@ def observed(
         deal_as=spec.deal_as,
         keep_values=spec.keep_values,
         account=spec.account,
+        profiled=list(spec.profiled),
         turns_from=spec.turns.first if spec.turns else None,
     )
 
@@ -273,6 +275,8 @@ class _Run:
             values.collect(self.records, self.keep)
         if self.spec.account:
             accounts.collect(self.records, self.keep)
+        if self.spec.profiled:
+            flames.collect(self.records, self.keep)
         if not_kept is not None:
             outcome, problem, site = Outcome.FAILED, problem or not_kept, site
         left_files = self.room.leftover_files(allowed=[self.profile.files.output_directory])

@@ -18,6 +18,8 @@ scorer's, because it runs in the program's process, and torch only after the pro
     imports.py    hooks torch, nki and the kit when the program imports them
     optimizers.py which optimizer holds and changes which parameter
     calls.py      every call of the first updates, with its line and a hash of its value
+    origins.py    which line of the forward pass an operator of a backward pass belongs to
+    flame.py      where the time of one update goes
     torch_hooks.py, graphs.py, kernels.py, kit.py, census.py, knobs.py, environment.py, audit.py, clock.py
                   one kind of facts each
 """

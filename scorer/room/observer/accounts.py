@@ -51,7 +51,8 @@ class Accounts:
                     "lines": [self._line(line) for line in account.lines()[:MOST_LINES]],
                 },
             )
-        self._session.journal.write("accounted", name=name)
+        with self._session.working():
+            self._session.journal.write("accounted", name=name)
         return result
 
     def _order(self, kernel: Any, args: Any, kwargs: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The operator census: every operator, in the order of the calls, with dtypes, shapes, the line that called it, and a
 hash of what it computed.
 
-An operator of a backward pass belongs to the line of the forward pass whose gradient it computes: autograd numbers its
-nodes as the forward pass makes them. On the stand-in, instructions of kernels are counted and hashed like operators.
+An operator of a backward pass belongs to the line of the forward pass whose gradient it computes (`origins.py`). On the
+stand-in, instructions of kernels are counted and hashed like operators.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from .hashing import signature, tensor_hash
+from .origins import Origins
 from .program import Program
 
 VALUE_CHARACTERS = 8
@@ -45,7 +46,7 @@ class Followed:
                 return result
 
         self._torch, self._program, self._session = torch, program, session
-        self._forward: dict[int, dict[str, Any] | None] = {}  # autograd's number of a node -> the line that made it
+        self._origins = Origins(torch)  # the lines of the forward pass
         self._kinds: dict[tuple[str, str, str], tuple[int, dict[str, Any] | None]] = {}
         self._calls: list[str] = []
         self._counts: dict[tuple[str, str], list[Any]] = {}
@@ -70,7 +71,8 @@ class Followed:
             for (operator, words, _), (_, place) in self._kinds.items()
         ]
         calls = self._calls
-        self._counts, self._kinds, self._calls, self._forward = {}, {}, [], {}
+        self._counts, self._kinds, self._calls = {}, {}, []
+        self._origins.forget()
         return sorted(rows, key=lambda row: (row["operator"], row["signature"])), {"kinds": kinds, "calls": calls}
 
     def note(self, operator: str, words: str, frame: FrameType | None, value: str) -> None:
@@ -129,18 +131,13 @@ class Followed:
     def _place(self, frame: FrameType | None) -> dict[str, Any] | None:
         """The line of the program that an operator belongs to."""
         own = self._program.frame(frame)
-        nodes = self._torch._C
         if not self._session.in_backward:
             place = self._program.site(own)
-            # The node of the operator that runs is the last one that was made. One that makes none finds an older
-            # operator's, whose line is known by then.
-            self._forward.setdefault(nodes._autograd._get_sequence_nr() - 1, place)
+            self._origins.note(place)
             return place
         if own is not None and own is not self._session.backward_frame:
             return self._program.site(own)  # the program's own backward function, or a hook
-        node = nodes._current_autograd_node()
-        made = None if node is None else self._forward.get(node._sequence_nr())
-        return made or self._program.site(self._session.backward_frame)
+        return self._origins.running() or self._program.site(self._session.backward_frame)
 
     def _hash(self, values: Any) -> str:
         digest = hashlib.blake2b(digest_size=VALUE_CHARACTERS // 2)

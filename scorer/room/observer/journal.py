@@ -2,9 +2,9 @@
 
 Kinds of lines, in the order in which they may appear: "start", "clock" (on a scripted one), "program" (the interpreter
 turns to it), "account-limits" (once), "training" (its first batch or backward), "model" (once), "update", "tick",
-"calls", "census", "first-use", "account" and "accounted" (kernels' launches), "span" (a save or an evaluation),
-"optimizers" (once) and "event" (any number), "clock-end", "problem" (at most once), "end". A rank that was killed
-leaves a journal without "end".
+"calls", "census", "flame", "first-use", "account" and "accounted" (kernels' launches), "span" (a save or an
+evaluation), "optimizers" (once) and "event" (any number), "clock-end", "problem" (at most once), "end". A rank that was
+killed leaves a journal without "end".
 """
 
 from __future__ import annotations

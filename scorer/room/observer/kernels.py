@@ -24,16 +24,22 @@ def install(module: Any, session: Session) -> None:
     accounts = Accounts(session) if session.settings.account and isa is not None else None
     depth = 0
 
+    def timed_call(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        with session.launching(kernel, args, kwargs):
+            return call(kernel, *args, **kwargs)
+
     @functools.wraps(call)
     def observed_call(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal depth
         depth += 1  # a kernel called inside a running kernel is inlined: no launch of its own
         try:
             with session.inside_kernel(codes if depth == 1 else {}):
-                if accounts is not None and depth == 1:
-                    result = accounts.launch(self, args, kwargs, call)
-                else:
+                if depth > 1:
                     result = call(self, *args, **kwargs)
+                elif accounts is None:
+                    result = timed_call(self, *args, **kwargs)
+                else:
+                    result = accounts.launch(self, args, kwargs, timed_call)
         finally:
             depth -= 1
         if depth == 0:  # one that raised has not run: what a program does instead must not pass for a launch

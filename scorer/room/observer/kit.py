@@ -20,9 +20,11 @@ def install(module: Any, session: Session) -> None:
 
         @functools.wraps(make_dataloader)
         def observed_loader(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            session.fetching()
             for batch in deal(*args, **kwargs):
                 session.batch(batch)
                 yield batch
+                session.fetching()
 
         setattr(module, names.dataloader, observed_loader)
 

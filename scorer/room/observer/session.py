@@ -23,6 +23,7 @@ from . import knobs, values
 from .calls import Followed
 from .census import Census
 from .firsts import FirstUses
+from .flame import BACKWARD, DATA, OPTIMIZER, Flame
 from .hashing import dtype_name, signature, specialization, tensor_hash
 from .journal import Journal
 from .optimizers import Optimizers
@@ -84,6 +85,7 @@ class Session:
         self._optimizers: Optimizers | None = None
         self._census: Census | None = None  # a timed one
         self._followed: Followed | None = None
+        self._flame: Flame | None = None  # of the update that is profiled
         self._turns = turns
         self._closed_at = real_monotonic()
         self._last_seconds = 0.0  # of the update closed last
@@ -123,8 +125,14 @@ class Session:
 
     # -- what the hooks report -----------------------------------------------------------------------------------
 
+    def fetching(self) -> None:
+        """The kit's loader is asked for a batch."""
+        if self._flame is not None:
+            self._flame.enter(DATA, sys._getframe(1))
+
     def batch(self, batch: Any) -> None:
         """The kit's loader is about to yield `batch`."""
+        self._leave(DATA)
         self._note_training()
         tensors = [item for item in batch if hasattr(item, "detach")]
         self._firsts.note("batch", "batch", signature(tensors), self._update)
@@ -147,6 +155,18 @@ class Session:
             # Kept as tensors until the update's end: reading one now would wait for the device.
             self._losses += [root.detach() for root in roots if root.numel() == 1]
 
+    @contextmanager
+    def backward(self, frame: FrameType | None) -> Iterator[None]:
+        """A backward pass that `frame` calls."""
+        self.in_backward, self.backward_frame = True, self.program.frame(frame)
+        if self._flame is not None:
+            self._flame.enter(BACKWARD, frame)
+        try:
+            yield
+        finally:
+            self._leave(BACKWARD)
+            self.in_backward, self.backward_frame = False, None
+
     def stepping(self, optimizer: Any) -> None:
         """An optimizer is about to step."""
         if self.busy:
@@ -160,9 +180,12 @@ class Session:
                 if self._optimizers is None:
                     self._optimizers = Optimizers(self.torch, self.program)
                 self._optimizers.before(optimizer)
+        if self._flame is not None:
+            self._flame.enter(OPTIMIZER, sys._getframe(1))
 
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has stepped: what came before belongs to this update, whatever closes it."""
+        self._leave(OPTIMIZER)
         self.in_step = False
         if self._optimizers is not None and self._in_window:
             with self.working():
@@ -220,6 +243,8 @@ class Session:
         row["shapes"].add(signature([*args, *kwargs.values()]))
         self._firsts.note("kernel", name, specialization(args, kwargs), self._update)
         self._seconds += real_monotonic() - started
+        if self._flame is not None:
+            self._flame.ours(started, sys._getframe(1))
 
     def compiling(self, graph: str) -> None:
         """torch.compile is about to compile `graph`."""
@@ -235,9 +260,15 @@ class Session:
             self._close()
         word = self._take_turn()
         self._begin_census_if_due(word)
-        after_window = self.settings.stop_after_window and self._update >= self.settings.window
+        wanted = max([self.settings.window, *(update + 1 for update in self.settings.profiled)])
+        after_window = self.settings.stop_after_window and self._update >= wanted
         if after_window or word == STOP or (self.clock is not None and self.clock.is_over()):
             self._stop()
+        self._begin_flame_if_due()
+
+    def _leave(self, phase: str) -> None:
+        if self._flame is not None:
+            self._flame.leave(phase, sys._getframe(2))
 
     def _note_training(self) -> None:
         if not self._is_training:
@@ -273,6 +304,7 @@ class Session:
         self._launches_after_step, self._batches_after_step = {}, []
 
     def _close(self) -> None:
+        flame = self._end_flame()
         self._gather()
         if self._named is None:  # an optimizer that torch does not know
             self._find_model(None)
@@ -303,6 +335,9 @@ class Session:
             self._note_optimizers()
         if counted is not None:
             self.journal.write("census", update=self._update, **counted)
+        if flame is not None:
+            self.journal.write("flame", update=self._update, **flame)
+            now = real_monotonic()  # the next update is compared with this one: it begins when this is written
         if self._followed is not None:
             rows, calls = self._followed.take()
             self.journal.write("calls", update=self._update, **calls)
@@ -336,6 +371,17 @@ class Session:
         with self._followed.instructions(instructions):
             yield
 
+    @contextmanager
+    def launching(self, kernel: Any, args: Any, kwargs: Any) -> Iterator[None]:
+        """A kernel is launched."""
+        if self._flame is None or self.busy:
+            yield
+            return
+        called = real_monotonic()
+        name = f"{kernel.__name__}[{getattr(kernel, 'lnc', 1)}] {specialization(args, kwargs)}"
+        with self._flame.launching(name, called, sys._getframe(3)):
+            yield
+
     def _begin_census_if_due(self, word: bytes | None) -> None:
         clock = None if word is None else CLOCKS.get(word)
         if self._update == self.settings.census_update:
@@ -343,6 +389,16 @@ class Session:
         if clock is not None and self.torch is not None:
             self._census = Census(self.torch, self.program, self, clock)
             self._census.begin()
+
+    def _begin_flame_if_due(self) -> None:
+        if self._update in self.settings.profiled and self.torch is not None:
+            self._flame = Flame(self.torch, self.program, self)
+            self._closed_at = real_monotonic()
+            self._flame.begin()
+
+    def _end_flame(self) -> dict[str, Any] | None:
+        flame, self._flame = self._flame, None
+        return None if flame is None else flame.end(sys._getframe(1))
 
     def _stop(self) -> None:
         """End the process cleanly, once every rank has got here: a rank that leaves early would break a collective."""
@@ -462,6 +518,8 @@ class Session:
         finally:
             self.busy = False
             self._seconds += real_monotonic() - started
+            if self._flame is not None:
+                self._flame.ours(started, sys._getframe(2))
 
     def _neuron(self) -> str:
         module = sys.modules.get("nki") or sys.modules.get("torch_neuronx")

@@ -37,6 +37,7 @@ class Settings:
     deal_as: int | None  # batches are those that so many ranks would read (dealt.py); None: as the kit deals them
     keep_values: bool  # whether the parameters' values are kept after each update of the window (values.py)
     account: bool  # whether the stand-in nki accounts the kernels' launches (accounts.py)
+    profiled: list[int]  # updates whose time is told call by call (flame.py)
     turns_from: int | None  # the first update that waits for its turn (turns.py); None: no turns are taken
 
     def write(self, path: Path) -> None:

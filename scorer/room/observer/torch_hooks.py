@@ -23,11 +23,8 @@ def install(torch: Any, session: Session) -> None:
         if session.in_backward:
             return backward(tensors, *args, **kwargs)
         session.loss(tensors)
-        session.in_backward, session.backward_frame = True, session.program.frame(sys._getframe(1))
-        try:
+        with session.backward(sys._getframe(1)):
             return backward(tensors, *args, **kwargs)
-        finally:
-            session.in_backward, session.backward_frame = False, None
 
     torch.autograd.backward = observed_backward
 
