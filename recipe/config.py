@@ -94,6 +94,7 @@ class Config:
     skips: bool = False  # late blocks add the outputs of early ones, with learned weights
     residual_mix: bool = False  # each block reads a x + b x0, with x0 the normalised embedding, a and b learned
     smear_gate: bool = False  # a token adds a gated share of its predecessor's embedding
+    tile_aligned: bool = False  # refuse sizes that the tensor engine would pad
     conv: Literal["nki", "torch"] = "torch"
     conv_taps: int = 0  # of a causal convolution in front of each attention; 0: none
     embedding: Literal["nki", "torch"] = "torch"
@@ -163,6 +164,25 @@ class Config:
         return self.expert_width if self.experts > 0 else self.mlp_width
 
     @property
+    def padding(self) -> str:
+        """The sizes that are no multiples of 128, each with the share of a product's work that padding is then.
+
+        The tensor engine holds an operand of up to 128 x 128 elements still, the inner dimension of the product on its
+        rows and an outer one on its columns, while the other operand moves by. Where a size lies on rows or columns, it
+        takes as long as the next multiple of 128.
+        """
+        return ", ".join(
+            f"{name} = {size} ({100 * (-size % 128) / (size + -size % 128):.1f} %)"
+            for name, size in (
+                ("'width' (and 'heads' x head_dim)", self.width),
+                ("'expert_width'" if self.experts > 0 else "'mlp_width'", self.hidden_width),
+                ("'vocab_size'", self.vocab_size),
+                ("'batch_size' x 'seq_len'", self.batch_size * self.seq_len),
+            )
+            if size % 128 > 0
+        )
+
+    @property
     def tokens_per_update(self) -> int:
         """Tokens that all ranks together see in one update."""
         return self.world_size * self.micro_batches * self.batch_size * self.seq_len
@@ -215,6 +235,11 @@ class Config:
         if self.attention_window > 0 and self.attention == "torch" and self.fused_attention:
             raise ValueError(
                 "knob 'fused_attention' must be false where 'attention_window' is set: torch's operator has no window"
+            )
+        if self.tile_aligned and self.padding:
+            raise ValueError(
+                "knob 'tile_aligned' must be false, or these be multiples of 128, since of the products over them so "
+                f"much is padding: {self.padding}"
             )
         if self.conv_taps != 0 and not 2 <= self.conv_taps <= 4:
             raise ValueError(f"knob 'conv_taps' must be 0 or 2 to 4, found {self.conv_taps}")
