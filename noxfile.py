@@ -75,8 +75,11 @@ def python(session: nox.Session, *command: str, **environment: str) -> None:
 class Chosen:
     """What `nox -s SESSION -- --config NAME [--contest NAME] [--kit DIR ...]` asks for."""
 
-    def __init__(self, session: nox.Session) -> None:
-        parser = argparse.ArgumentParser(prog=f"nox -s {session.name} --")
+    def __init__(self, session: nox.Session, own: argparse.ArgumentParser | None = None) -> None:
+        """`own`: the session's own options, which it has read itself."""
+        parser = argparse.ArgumentParser(
+            prog=f"nox -s {session.name} --", parents=[own] if own else [], add_help=not own
+        )
         parser.add_argument("--config", default="embedded", help="recipe/configs/NAME.yaml")
         parser.add_argument("--contest", default="embedded", help="contest profile: a name or a YAML file")
         known, self.rest = parser.parse_known_args(session.posargs)
@@ -210,6 +213,24 @@ def speed(session: nox.Session) -> None:
     """Race recipe and artifact: the paired ratio of their step times with an interval, and what is slower if one is."""
     chosen = produce(session)
     trial(session, chosen, "speed", "--local-root", ".", "--local", chosen.local_launch())
+
+
+@nox.session(name="trial", venv_backend="none", requires=["base"])
+def change(session: nox.Session) -> None:
+    """Try one change (`-- --set knob=value`): old and new program in full, seed by seed; adopt, reject, or why not."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--set", required=True, metavar="KNOB=VALUE", help="the change")
+    parser.add_argument("--seeds", type=int, default=3, help="pairs of runs, each with a seed of its own")
+    given, _ = parser.parse_known_args(session.posargs)
+    chosen = Chosen(session, parser)
+    programs = []
+    for name, knobs in (("old", []), ("new", [given.set])):
+        programs.append(str(chosen.directory / "trial" / name))
+        for seed in range(1, given.seeds + 1):
+            words = [word for knob in (f"seed={seed}", *knobs) for word in ("--set", knob)]
+            python(session, *chosen.build, *words, "-o", str(Path(programs[-1]) / str(seed)))
+    out = str(chosen.directory / "trial" / "report")
+    python(session, "-m", "scorer", "trial", *programs, "--contest", chosen.contest, "-o", out, *chosen.rest)
 
 
 @nox.session(venv_backend="none", requires=["base"])

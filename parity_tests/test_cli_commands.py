@@ -120,6 +120,7 @@ def test_schemas_are_json_schemas_of_the_documents(receipt: Path) -> None:
     assert json.loads(scorer("schema", "verdict").output)["title"] == "Verdict"
     assert json.loads(scorer("schema", "kernels").output)["title"] == "KernelReport"
     assert json.loads(scorer("schema", "profile").output)["title"] == "UpdateProfile"
+    assert json.loads(scorer("schema", "trial").output)["title"] == "ChangeTrial"
     assert json.loads(scorer("schema", "contest").output) == Profile.model_json_schema()
     assert set(json.loads(receipt.read_text())) <= set(shown["properties"])
 

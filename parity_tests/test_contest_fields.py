@@ -29,6 +29,8 @@ from scorer.cli.progress import Progress
 from scorer.cli.runs import Bench
 from scorer.compare.trials import clock as clock_trial
 from scorer.compare.trials import speed
+from scorer.compare.trials.change import gate_course, judge_gate
+from scorer.compare.trials.decision import Measured, decide
 from scorer.contest import Profile, RoomLimits, load
 from scorer.contest.consistency import contradictions
 from scorer.ledger import week
@@ -316,6 +318,27 @@ def raced(profile: Profile) -> Any:
     return asked, trial.verdict, trial.reason
 
 
+def tried(*differences: float, ratio: float = 1.0, drift: float = 0.0) -> See:
+    """What is made of pairs that are so many bits per byte apart."""
+
+    def see(profile: Profile) -> Any:
+        return decide(Measured(differences, [ratio] * len(differences), drift), profile.trial)
+
+    return see
+
+
+def gated(profile: Profile) -> Any:
+    """What the gate runs, and what it makes of a program whose loss is one nat higher."""
+    receipts = [receipts_factory.receipt(lane) for lane in (Lane.LOCAL, Lane.ARTIFACT)]
+    for receipt, loss in zip(receipts, (4.0, 5.0), strict=True):
+        for update in receipt.ranks[0].updates:
+            update.losses = [loss.hex()]
+        receipt.ranks = receipt.ranks[:1]
+    taken = [Taken(update, 1.0, 1.0) for update in range(8)]
+    gate = judge_gate(Race((receipts[0], receipts[1]), (taken, taken)), profile)
+    return gate_course(profile), gate.stopped
+
+
 def two_ranks(see: See) -> See:
     """Looks at a contest whose official evaluation runs on two ranks."""
 
@@ -489,6 +512,16 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "clock_trial.scripts[].slower": (0.5, scripted),
     "clock_trial.scripts[].skew_updates": (3.0, scripted),
     "lockstep.census_update": (2, prepared),
+    "trial.gate.updates": (9, gated),
+    "trial.gate.worse_nats": (2.0, gated),
+    "trial.side_by_side": (True, told),  # how the runs share the machine; no decision hangs on it
+    "trial.step_ratio": ([0.99, 1.01], tried(-0.011, -0.012, ratio=0.95)),
+    "trial.pairs": (3, tried(-0.011, -0.012)),
+    "trial.adopt_bpb": (-0.02, tried(-0.011, -0.012)),
+    "trial.disagree_bpb": (0.5, tried(-0.1, 0.05)),
+    "trial.hold_bpb": (0.001, tried(-0.011, -0.012)),
+    "trial.control_drift_bpb": (0.001, tried(-0.011, -0.012, drift=0.002)),
+    "trial.confidence": (0.5, tried(-0.011, -0.012)),
     "speed_trial.limit": (0.2, raced),
     "speed_trial.confidence": (0.5, raced),
     "speed_trial.measure": ("wall", raced),
@@ -539,10 +572,6 @@ FIELDS: dict[str, tuple[Any, See]] = {
             "noise.bad_path_share": 0.1,
             "noise.bad_path_bpb": [0.1, 0.2],
             "noise.bad_path_updates": 1,
-            "decisions.step_ratio": [0.1, 0.2],
-            "decisions.adopt_bpb": 0.1,
-            "decisions.hosts_disagree_bpb": 0.1,
-            "decisions.control_drift_bpb": 0.1,
             "startup_margin_seconds": [1, 2],
             "startup_seen_seconds": {"cold": [1, 2]},
         }.items()

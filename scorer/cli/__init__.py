@@ -19,7 +19,7 @@ def main() -> None:
     if _QUICK.intersection(sys.argv[1:2]):
         from scorer.cli.reviewing import app
     else:
-        from scorer.cli.flame import app
+        from scorer.cli.change import app
     app(prog_name="scorer")
 
 

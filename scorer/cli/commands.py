@@ -28,6 +28,7 @@ from scorer.cli.runs import Bench
 from scorer.compare import compare as compare_receipts
 from scorer.compare.accounts import KernelReport
 from scorer.compare.flame import UpdateProfile
+from scorer.compare.trials.change import ChangeTrial
 from scorer.compare.verdict import undecided, weighed
 from scorer.contest import Profile, load, names
 from scorer.files import ensure_writable, write_atomic
@@ -80,6 +81,7 @@ class Document(StrEnum):
     VERDICT = "verdict"
     KERNELS = "kernels"
     PROFILE = "profile"
+    TRIAL = "trial"
     CONTEST = "contest"
 
 
@@ -279,7 +281,7 @@ def _is_page(name: str) -> bool:
 def schema(
     document: Annotated[Document, typer.Argument(help="Which document.")] = Document.RECEIPT,
 ) -> int:
-    """Print the JSON schema of receipts/*.json, verdict.json, kernels.json, profile.json or a contest profile.
+    """Print the JSON schema of receipts, verdict.json, kernels.json, profile.json, trial.json or a contest profile.
 
     Example:
 
@@ -290,6 +292,7 @@ def schema(
         Document.VERDICT: Verdict,
         Document.KERNELS: KernelReport,
         Document.PROFILE: UpdateProfile,
+        Document.TRIAL: ChangeTrial,
         Document.CONTEST: Profile,
     }
     model = models[document]

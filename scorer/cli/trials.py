@@ -82,7 +82,7 @@ def environment_trial(
         spec = runs.artifact_lane(bench, submission, parse(text, profile.launch), "cold")
 
         def run(name: str, spec: LaneSpec) -> Receipt:
-            return _run(bench, len(list(bench.keep.glob("*"))), name, spec, directory)
+            return run_numbered(bench, len(list(bench.keep.glob("*"))), name, spec, directory)
 
         return _finish(environment.run_trial(submission, profile, spec, run), profile, bench, directory, out)
 
@@ -165,7 +165,7 @@ def speed_trial(
         def run(number: int, course: Course) -> Race:
             def lane(spec: LaneSpec) -> Receipt:
                 position = 2 * number + (spec.lane is Lane.ARTIFACT)
-                return _run(bench, position, f"round {number + 1}, {spec.lane.value}", spec, directory)
+                return run_numbered(bench, position, f"round {number + 1}, {spec.lane.value}", spec, directory)
 
             return race(lane, specs, course, second_goes_first=number % 2 == 1)
 
@@ -222,7 +222,7 @@ def world_trial(
                 keep_values=True,
             )
             number = len(list(bench.keep.glob("*")))
-            return _run(bench, number, name, spec, directory), bench.keep / f"{number:02d}"
+            return run_numbered(bench, number, name, spec, directory), bench.keep / f"{number:02d}"
 
         pairs = [(plan.nproc_per_node, submission) for plan, submission in given]
         trial = world.run_trial(pairs, profile, given[-1][0].text, run)
@@ -241,7 +241,7 @@ def submitted(path: Path, launch: str, profile: Profile, file: list[Path] | None
 def _run_all(bench: Bench, specs: Sequence[tuple[str, LaneSpec]], directory: OutputDirectory) -> list[Receipt]:
     """The first run alone, by which the others' time limit is set; these as many at once as there are cores for."""
     (first_name, first), *rest = specs
-    receipt = _run(bench, 0, first_name, first, directory)
+    receipt = run_numbered(bench, 0, first_name, first, directory)
     at_once = max(1, (os.cpu_count() or 1) // first.plan.nproc_per_node)
     taken = receipt.time.total if receipt.time is not None else math.inf
     limit = min(bench.profile.budget.run_timeout_seconds, LEAST_SECONDS + SLOWER * at_once * taken)
@@ -249,14 +249,14 @@ def _run_all(bench: Bench, specs: Sequence[tuple[str, LaneSpec]], directory: Out
     limited = replace(bench, profile=bench.profile.model_copy(update={"budget": budget}))
 
     def run(number: int, name: str, spec: LaneSpec) -> Receipt:
-        return _run(limited, number, name, spec, directory)
+        return run_numbered(limited, number, name, spec, directory)
 
     names, remaining = [name for name, _ in rest], [spec for _, spec in rest]
     with ThreadPoolExecutor(at_once, thread_name_prefix="script") as pool:
         return [receipt, *pool.map(run, range(1, len(specs)), names, remaining)]
 
 
-def _run(bench: Bench, number: int, name: str, spec: LaneSpec, directory: OutputDirectory) -> Receipt:
+def run_numbered(bench: Bench, number: int, name: str, spec: LaneSpec, directory: OutputDirectory) -> Receipt:
     """One run; its receipt, log and checkpoint are kept under its number."""
     place = f"{number:02d}"
     keep = bench.keep / place

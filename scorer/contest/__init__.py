@@ -29,6 +29,7 @@ from scorer.contest.schema import (
     Purity,
     RoomLimits,
     Ruling,
+    TrialRules,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Purity",
     "RoomLimits",
     "Ruling",
+    "TrialRules",
     "load",
     "names",
 ]

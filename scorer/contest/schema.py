@@ -369,6 +369,27 @@ class SpeedTrial(Section):
     seconds: Seconds  # no round is begun that would probably end later than this
 
 
+class TrialGate(Section):
+    """The short race before the full runs, and when it ends the trial."""
+
+    updates: Count  # timed ones of each program, which take turns
+    worse_nats: Nothing  # loss at equal steps, by which a program that is no faster may be worse
+
+
+class TrialRules(Section):
+    """How a program is tried against the one that it would replace, and what is made of the difference."""
+
+    gate: TrialGate
+    side_by_side: bool  # whether full runs run at the same time; else one after the other, in turns
+    step_ratio: Range  # steps of the new one over the old one's; outside of it the comparison is confounded
+    pairs: Annotated[int, Field(ge=2)]  # fewest that decide: seeds or hosts
+    adopt_bpb: Number  # mean difference, at most, of pairs that agree in sign
+    disagree_bpb: Nothing  # how far the pairs may be apart; beyond it the interval decides
+    hold_bpb: Nothing  # a larger gain is held for an audit
+    control_drift_bpb: Nothing  # the old program run again may be so far from its first run
+    confidence: Annotated[float, Field(gt=0, lt=1)]  # of the intervals
+
+
 class RoomLimits(Section):
     """What one run in the clean room may use; all ranks together, except where the kernel counts per process."""
 
@@ -492,22 +513,12 @@ class Noise(Section):
     bad_path_updates: Index  # a change that touches earlier updates draws the path again
 
 
-class Decisions(Section):
-    """Rules by which a difference between two recipes is believed."""
-
-    step_ratio: Range  # outside of it the comparison is confounded
-    adopt_bpb: Number  # mean over hosts that agree in sign
-    hosts_disagree_bpb: Nothing
-    control_drift_bpb: Nothing  # a control that moves more quarantines its host
-
-
 class Facts(Section):
     """What is known of the contest beside its contract: fingerprints, noise, habits of entrants."""
 
     uploads_per_week: Count
     fingerprints: list[Fingerprint]
     noise: Noise
-    decisions: Decisions
     startup_margin_seconds: Range  # entrants count this much more start-up than they see
     startup_seen_seconds: dict[Text, Range]  # caches -> lowest and highest
 
@@ -528,6 +539,7 @@ class Profile(Section):
     lockstep: Lockstep
     clock_trial: ClockTrial
     speed_trial: SpeedTrial
+    trial: TrialRules
     room: RoomLimits
     kit: KitRules
     log: LogRules

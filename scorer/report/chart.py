@@ -38,11 +38,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def loss_chart(curves: Curves, name: str, width: float, height: float) -> str:
+def loss_chart(curves: Curves, name: str, width: float, height: float, across: str = "update") -> str:
     """Draw the lanes' losses over each other as an `<svg>` of `width` x `height` inches (72 units each).
 
     Below the curves runs one cell per update: agreement of local and artifact to the last bit, or not. `name` keeps the
-    identifiers of several charts in one page apart.
+    identifiers of several charts in one page apart; `across` is what the curves run over.
     """
 
     def draw(figure: Figure) -> None:
@@ -54,7 +54,7 @@ def loss_chart(curves: Curves, name: str, width: float, height: float) -> str:
         else:
             bottom = top = figure.subplots()
             _draw_curves(top, curves)
-        bottom.set_xlabel("update", color=COLOURS["muted"])
+        bottom.set_xlabel(across, color=COLOURS["muted"])
         figure.subplots_adjust(left=0.62 / width, right=1 - 0.12 / width, top=1 - 0.22 / height, bottom=0.52 / height)
 
     return drawn(draw, name, width, height, COLOURS)

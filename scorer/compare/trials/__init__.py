@@ -10,6 +10,9 @@ numbers of ranks, and what that showed.
     world.py         the world trial: the same updates at several numbers of ranks
     speed.py         the speed trial: recipe and artifact raced
     interval.py      how much slower, and how sure that is
+    matching.py      which builds of two programs belong together, and in what they differ
+    change.py        a change on trial: both programs in full, at equal time and at equal steps
+    decision.py      what is made of that, by the profile's thresholds
     growth.py        where the time went that an update takes longer
 
 A trial is given a way to run lanes and runs none itself.

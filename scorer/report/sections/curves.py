@@ -14,7 +14,7 @@ class Series:
     """Mean loss of rank 0's micro-batches, update by update (nats per token)."""
 
     lane: str
-    updates: tuple[int, ...]
+    updates: tuple[float, ...]  # or whatever else the chart runs over
     losses: tuple[float, ...]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scorer.compare.accounts import in_time
 from scorer.room.flames import PHASES, FlameRow, Frame
 
-LEAST_SHARE = 0.0015  # of the update: what is narrower is not drawn
+LEAST_SHARE = 0.002  # of the update: what is narrower is not drawn
 
 
 @dataclass(frozen=True)
