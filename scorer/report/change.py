@@ -154,4 +154,4 @@ def _spread(found: Spread | None) -> str:
 
 
 def _signed(value: float, digits: int = 5) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")
+    return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")  # no minus before a zero
