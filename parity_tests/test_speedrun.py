@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from rich.console import Console
 
 from parity_tests import receipts_factory
-from parity_tests.speedrun import contest, entries, runs, shown
+from parity_tests.speedrun import contest, entries, negative, runs, shown
 from parity_tests.speedrun.entries import Entry, EntryError
 from parity_tests.speedrun.page import page
 from parity_tests.speedrun.race import Race, concluded, loss_at, order, run_all, told
 from parity_tests.speedrun.runs import Run
+from recipe.config import Config
 from scorer.artifact import Artifact
 from scorer.contest import Profile, load
 from scorer.room.kit import STAND_IN
@@ -213,7 +215,9 @@ def test_a_config_trains_on_a_plain_cpu_by_torchs_operators(tmp_path: Path) -> N
         "norm: nki\nmlp: fused\nprojection: fp8_nki\nactivation: swiglu\nadamw: nki\nadam_state: bfloat16\n"
     )
     plain = {"norm": "torch", "mlp": "torch", "projection": "torch", "adamw": "torch", "adam_state": "float32"}
-    assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", **plain}
+    assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", "loss": "chunked", **plain}
+    file.write_text("ngram: nki\nloss: nki\n", "utf-8")  # n-grams need whole logits
+    assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", "ngram": "torch", "loss": "torch"}
     assert entries.config_of(str(file)) == ("one", file)
 
 
@@ -229,6 +233,57 @@ def test_another_trainer_runs_by_its_file_or_its_launch_string_with_the_seed_in_
             entries.other(wrong, 1, EMBEDDED)
     with pytest.raises(EntryError, match="nothing: no such system"):
         entries.config_of("nothing")
+
+
+def test_the_published_results_name_systems_and_knobs_that_exist() -> None:
+    known = {field.name for field in dataclasses.fields(Config)}
+    found = negative.pairs()
+    assert len({pair.directory for pair in found}) == len(found) >= 3
+    for pair in found:
+        assert entries.config_of(pair.system)
+        assert {*pair.old, *pair.new} <= known
+        assert pair.old != pair.new
+
+
+def test_a_pair_is_tried_once_and_told_by_the_trials_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = {
+        "decision": "reject", "reason": "worse", "pairs": [{"time_ratio": 1.2}, {"time_ratio": 1.0}],
+        "at_equal_time": {"mean": 0.02}, "at_equal_steps": {"mean": -0.01}, "steps_cost": None, "per_step": None,
+    }  # fmt: skip
+    codes = [1, 2]
+
+    def ran(words: list[str], **_: object) -> SimpleNamespace:
+        out = Path(words[-1])
+        out.mkdir(parents=True)
+        if codes[0] == 1:
+            (out / negative.DOCUMENT).write_text(json.dumps(trial), "utf-8")
+        return SimpleNamespace(returncode=codes.pop(0))
+
+    monkeypatch.setattr(negative.subprocess, "run", ran)
+    first, second = negative.pairs()[:2]
+    said: list[str] = []
+
+    def tried(*wanted: negative.Pair) -> list[negative.Told]:
+        return negative.try_all(wanted, lambda _: (tmp_path, tmp_path, tmp_path), tmp_path, said.append)
+
+    (told_once,) = tried(first)
+    assert (told_once.at_equal_time, told_once.at_equal_steps, told_once.steps_cost) == (0.02, -0.01, None)
+    assert told_once.time_ratio == pytest.approx(1.1)
+    assert tried(first) == [told_once]
+    assert said == [f"{first.name}, 1 of 1"]
+    with pytest.raises(EntryError, match="exit code 2"):
+        tried(first, second)
+    console = Console(record=True, width=200, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+    negative.show([told_once], console)
+    text = console.export_text()
+    assert all(cell in text for cell in ("+0.0200", "-0.0100", "1.100 x", first.published))
+
+
+def test_a_list_of_pairs_that_says_something_else_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.yaml"
+    file.write_text("- {name: a, published: b, system: c, device: gpu, old: {}, new: {}}\n", "utf-8")
+    with pytest.raises(EntryError, match=r"pairs\.yaml: 0\.device"):
+        negative.pairs(file)
 
 
 def test_the_document_is_json_that_can_be_read_back() -> None:

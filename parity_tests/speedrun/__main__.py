@@ -1,12 +1,14 @@
 """`python -m parity_tests.speedrun [--minutes M] [--seeds N] [--systems NAME ...] [--other NAME=FILE] [-o DIR]`.
 
 Trains every system for the same time on the same data, in turns, and scores each checkpoint by the trusted scorer. Runs
-that are there already are not made again. Exit code 0 only if every run counts.
+that are there already are not made again. Exit code 0 only if every run counts. With `--negative`, changes that were
+published as failures are tried instead, one after the other.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import sys
@@ -16,7 +18,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from parity_tests.speedrun import contest, entries, runs, shown
+from parity_tests.speedrun import contest, entries, negative, runs, shown
 from parity_tests.speedrun.entries import Entry
 from parity_tests.speedrun.page import page
 from parity_tests.speedrun.race import Race, concluded, order, run_all
@@ -39,6 +41,8 @@ def main() -> int:
     chosen = _arguments()
     console = standard_output()
     try:
+        if chosen.negative:
+            return _negative(chosen, console)
         race = _race(chosen, console)
     except (entries.EntryError, LaunchError, ArtifactError, ProfileError, KitError) as error:
         print(f"speedrun: {error}", file=sys.stderr)
@@ -59,6 +63,7 @@ def _arguments() -> argparse.Namespace:
         "--other", action="append", default=[], metavar="NAME=FILE", help="another trainer's train.py, or its launch "
         "string with the path of the file in it and {seed} where the seed goes; may be repeated",
     )  # fmt: skip
+    parser.add_argument("--negative", action="store_true", help="try the changes of negative.yaml instead of racing")
     parser.add_argument("--as-configured", action="store_true", help="on the configs' own device, not on a plain CPU")
     parser.add_argument("--contest", default="embedded", help="the contest profile whose budget is changed")
     parser.add_argument("--kit", type=Path, help="directory with the organiser's kit (default: the contest's own)")
@@ -104,6 +109,25 @@ def _race(chosen: argparse.Namespace, console: Console) -> Race:
         equal_steps=equal,
         systems=ranked,
     )
+
+
+def _negative(chosen: argparse.Namespace, console: Console) -> int:
+    """Try what negative.yaml lists, print it and write negative.json."""
+    base, seconds = load(chosen.contest), max(1, round(60 * chosen.minutes))
+    runs.pin_cores(chosen.cores)
+    root = chosen.out / f"negative-{seconds}"
+
+    def make(pair: negative.Pair) -> tuple[Path, Path, Path]:
+        file = root / f"contest-{pair.device}.yaml"
+        device = "cpu" if pair.device == "cpu" else None
+        profile = contest.written(contest.race_profile(base, seconds, device), file)
+        seeds = range(FIRST_SEED, FIRST_SEED + chosen.seeds)
+        return *negative.sides(pair, seeds, file, profile, root), file
+
+    found = negative.try_all(negative.pairs(), make, root, lambda line: console.print(line, highlight=False))
+    write_atomic(root / "negative.json", json.dumps([one.model_dump() for one in found], indent=1) + "\n")
+    negative.show(found, console)
+    return 0
 
 
 def _run(raced: list[Entry], profile: Profile, kit: KitPaths, cores: int, out: Path) -> list[Run]:

@@ -20,8 +20,8 @@ SETTINGS = ROOT / "recipe" / "build.yaml"
 ENDING = "-embedded"
 FIRST = "baseline"
 SEED = "{seed}"
-# On a plain CPU each operation is torch's, and products are not rounded to what only the chip multiplies quickly.
-ON_CPU = {"nki": "torch", "fused": "torch", "fp8_nki": "torch", "fp8_torch": "torch"}
+# On a plain CPU each operation is torch's, and nothing is rounded to what only the chip computes quickly.
+ON_CPU = {"nki": "torch", "fused": "torch", "fp8_nki": "torch", "fp8_torch": "torch", "bfloat16": "float32"}
 
 
 class EntryError(ValueError):
@@ -66,8 +66,8 @@ def cpu_settings(config: Path) -> dict[str, str]:
     """The knobs by which a config trains on a plain CPU: the device, and torch's operator for every kernel."""
     knobs: Mapping[str, object] = yaml.safe_load(config.read_text("utf-8"))
     plain = {name: ON_CPU[value] for name, value in knobs.items() if isinstance(value, str) and value in ON_CPU}
-    if knobs.get("adamw") == "nki" and "adam_state" in knobs:
-        plain["adam_state"] = "float32"  # only the kernel keeps it in another dtype
+    if knobs.get("ngram", "none") == "none":
+        plain["loss"] = "chunked"  # without whole logits, which n-grams need
     return {"device": "cpu", "dtype": "float32", **plain}
 
 

@@ -48,6 +48,7 @@ from recipe.kernels.softcap_cross_entropy import (
 
 MAX_WIDTH = 2048
 CHUNK_LOGITS = 1 << 18  # that torch makes at once: 1 MiB in fp32, about half of a core's second cache
+CHUNK_LOGITS_ON_DEVICE = 1 << 25  # 128 MiB in fp32: products of 4,096 rows at a vocabulary of 8,192
 GROUP_BYTES = 96 * 1024  # of each partition of SBUF, for what a group of rows keeps there
 
 
@@ -90,7 +91,7 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
         count, matrix = x.size(0), weight.to(x.dtype)
         dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
         losses = torch.empty(count, dtype=torch.float32, device=x.device)
-        at_once = max(1, CHUNK_LOGITS // weight.size(0))
+        at_once = max(1, (CHUNK_LOGITS if x.device.type == "cpu" else CHUNK_LOGITS_ON_DEVICE) // weight.size(0))
         for first in range(0, count, at_once):
             rows = slice(first, first + at_once)
             logits = (x[rows] @ matrix.mT).float()
