@@ -151,9 +151,10 @@ def _newton_schulz(size: Size) -> tuple[Step, Step]:
 
 def _ngram_mix(size: Size) -> tuple[Step, Step]:
     logits = numbers(*size.rows(size.vocabulary), dtype=size.dtype)
-    kernels = NkiNgramMix(size.vocabulary, size.vocabulary, size.lnc).to("neuron")
-    reference = TorchNgramMix(size.vocabulary, size.vocabulary).to("neuron")
-    return _both(kernels, reference, [logits], _targets(size))
+    kernels = NkiNgramMix(1, size.vocabulary, 8, size.lnc).to("neuron")
+    reference = TorchNgramMix(1, size.vocabulary, 8).to("neuron")
+    row = _targets(size)
+    return _both(kernels, reference, [logits], row, torch.zeros_like(row))
 
 
 def _relu_squared(size: Size) -> tuple[Step, Step]:

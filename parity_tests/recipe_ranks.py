@@ -11,7 +11,8 @@ import torch.distributed as dist
 from parity_tests.recipe_samples import on_cpu
 from recipe.config import Config
 from recipe.gradients import average_gradients
-from recipe.model import GPT
+from recipe.model import GPT, make_model
+from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, share_parameters
@@ -38,11 +39,26 @@ def run(rank: int, world_size: int, directory: str) -> None:
         name: trained(on_cpu(world_size=world_size, micro_batches=2, **knobs), ranks)
         for name, knobs in VARIANTS.items()
     }
+    found["ngrams"] = counted(
+        on_cpu(world_size=world_size, ngram="torch", ngram_orders="2,3", ngram_slots=64, ngram_refresh=1), ranks
+    )
     if world_size > 1:
         found["agreed"] = [agree(ranks, (update + 0.25 * rank, float(rank))) for update in range(UPDATES)]
     torch.save(found, Path(directory) / f"{world_size}-{rank}.pt")
     if world_size > 1:
         dist.destroy_process_group()
+
+
+def counted(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
+    """The n-gram table after some updates; it does not depend on the weights."""
+    model = make_model(config, torch.float32)
+    ngrams = make_ngram_training(config, ranks, model)
+    generator = torch.Generator().manual_seed(1)
+    updates = [torch.randint(0, 16, (ROWS, config.seq_len + 1), generator=generator) for _ in range(UPDATES)]
+    shares = [rows.chunk(config.world_size)[ranks.rank] for rows in updates]
+    for _ in ngrams.watching(iter([(mine[:, :-1], mine[:, 1:], {"epoch": 1}) for mine in shares])):
+        ngrams.learn()
+    return dict(model.named_buffers())
 
 
 def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:

@@ -1,53 +1,61 @@
-"""The n-gram mix on NKI, and the table that it takes."""
+"""The n-gram mix on NKI."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 import torch
 from torch import Tensor
 
 from parity_tests.kernel_checks import assert_close, check_slope, cores, dtypes, gradients, neuron, random
-from parity_tests.recipe_samples import on_cpu
-from recipe.checkpoint import model_config
-from recipe.kernels.ngram_mix import NgramMixFunction, NkiNgramMix, TorchNgramMix
-from recipe.kernels.softcap_cross_entropy import softcap
-from recipe.model import NgramGPT, make_model
-from recipe.ngram import MAX_CONTEXTS, MULTIPLIER, contexts_of
-from recipe.ngram_counts import SMOOTHING, NgramCounts, smoothed
+from recipe.kernels.ngram_mix import NgramMixFunction, NgramTable, NkiNgramMix, TorchNgramMix
+
+
+def different(rows: int, followers: int, vocabulary: int) -> Tensor:
+    """Rows of followers that all differ."""
+    generator = torch.Generator().manual_seed(4)
+    return torch.stack([torch.randperm(vocabulary, generator=generator)[:followers] for _ in range(rows)]).int()
+
+
+def set_table(module: NgramTable, follower: Tensor, gain: Tensor, weight: Tensor) -> None:
+    with torch.no_grad():
+        module.follower.copy_(follower)
+        module.gain.copy_(gain)
+        module.weight.copy_(weight)
 
 
 @cores
 @dtypes
 @pytest.mark.parametrize(
-    ("shape", "contexts"), [((1, 1), 1), ((2, 3, 50), 4), ((127, 64), 300), ((129, 2049), 7), ((300, 40), 3)]
+    ("shape", "rows", "followers"), [((1, 1), 1, 1), ((2, 3, 50), 4, 5), ((127, 64), 300, 8), ((257, 33), 6, 16)]
 )
-def test_ngram_mix(shape: tuple[int, ...], contexts: int, dtype: torch.dtype, lnc: int) -> None:
+def test_ngram_mix(shape: tuple[int, ...], rows: int, followers: int, dtype: torch.dtype, lnc: int) -> None:
     logits, dy = random(*shape, dtype=dtype, scale=4.0), random(*shape, dtype=dtype, seed=1)
-    table = random(contexts, shape[-1], dtype=torch.bfloat16, seed=2)
-    chosen = torch.randint(0, contexts, shape[:-1], generator=torch.Generator().manual_seed(3))
+    follower, gain = different(rows, followers, shape[-1]), random(rows, followers, dtype=torch.bfloat16, seed=2)
+    generator = torch.Generator().manual_seed(3)
+    row = torch.randint(0, rows, shape[:-1], generator=generator, dtype=torch.int32)
+    level = torch.randint(-1, 2, shape[:-1], generator=generator, dtype=torch.int32)
+    level.view(-1)[0] = 1
+    weight = torch.tensor([0.7, -1.5])
 
     def definition(logits: Tensor, weight: Tensor) -> Tensor:
-        return logits + weight * table.double()[chosen]
+        table = torch.zeros(rows, shape[-1], dtype=torch.float64).scatter_(1, follower.long(), gain.double())
+        factor = torch.cat((weight, torch.zeros(1, dtype=torch.float64)))[level.long()]
+        return logits + factor.unsqueeze(-1) * table[row.long()]
 
-    weight = torch.tensor([0.7])
     inputs = [logits.double(), weight.double()]
-    expected, sums = definition(*inputs), logits.double().abs() + table.double()[chosen].abs()
+    expected, sums = definition(*inputs), logits.double().abs() + definition(0.0 * inputs[0], inputs[1]).abs()
     dlogits, dweight = gradients(definition, inputs, [dy.double()])
-    weight_sums = (dy.double() * table.double()[chosen]).abs().sum().view(1)
-    for module in (NkiNgramMix(contexts, shape[-1], lnc).to("neuron"), TorchNgramMix(contexts, shape[-1])):
-        assert module.weight.item() == 0.0
-        with torch.no_grad():
-            module.weight.copy_(weight)
-            module.table.copy_(table)
+    weight_sums = gradients(definition, inputs, [dy.double().abs()])[1].abs().max() + dy.double().abs().sum()
+    for module in (NkiNgramMix(2, rows, followers, lnc).to("neuron"), TorchNgramMix(2, rows, followers)):
+        assert module.weight.tolist() == [0.0, 0.0]
         place = module.weight.device
+        set_table(module, follower.repeat(2, 1), gain.repeat(2, 1), weight)
         leaf = logits.to(place).requires_grad_()
-        y = module(leaf, chosen.to(place))
+        y = module(leaf, row.to(place), level.to(place))
         assert y.dtype == dtype
         assert_close(y, expected, "y", sums)
         with pytest.raises(AssertionError, match="beyond the tolerance"):
-            assert_close(y, definition(logits.double(), 1.05 * weight.double() + 0.1), "control", sums)
+            assert_close(y, definition(logits.double(), 1.1 * weight.double()), "control", sums)
         y.backward(dy.to(place))
         assert leaf.grad is not None
         assert module.weight.grad is not None
@@ -56,79 +64,35 @@ def test_ngram_mix(shape: tuple[int, ...], contexts: int, dtype: torch.dtype, ln
 
 
 def test_gradients_are_the_slope() -> None:
-    (chosen, table) = neuron(torch.tensor([0, 2, 2]), random(3, 30, dtype=torch.float32))
+    row, follower, gain = neuron(torch.tensor([0, 2, 2]).int(), different(3, 4, 30), random(3, 4, dtype=torch.float32))
     check_slope(
-        lambda logits, weight: NgramMixFunction.apply(logits, chosen, table, weight, 2),  # type: ignore[no-untyped-call]
-        [random(3, 30, dtype=torch.float32, seed=1), torch.tensor([0.5])],
+        lambda logits, factor: NgramMixFunction.apply(logits, row, factor, follower, gain, 2),  # type: ignore[no-untyped-call]
+        [random(3, 30, dtype=torch.float32, seed=1), random(3, dtype=torch.float32, seed=2)],
     )
 
 
+def test_what_no_row_names_is_left_bit_for_bit() -> None:
+    module = NkiNgramMix(1, 4, 3, 1).to("neuron")
+    set_table(module, different(4, 3, 40), torch.ones(4, 3), torch.ones(1))
+    logits = random(130, 40, dtype=torch.bfloat16)
+    row, level = torch.arange(130).int() % 4, torch.arange(130).int() % 2 - 1
+    found = module(*neuron(logits, row, level)).detach().cpu()
+    changed = (found != logits).sum(1)
+    assert changed[level == -1].tolist() == [0] * 65
+    assert changed[level == 0].tolist() == [3] * 65
+
+
 def test_the_table_of_the_contest_fits() -> None:
-    """Vocabulary 8192."""
-    module = NkiNgramMix(64, 8192, 1).to("neuron")
-    logits, chosen = neuron(random(130, 8192, dtype=torch.float32), torch.zeros(130, dtype=torch.int64))
-    module(logits, chosen).sum().backward()
+    """Vocabulary 8192, six orders of 2^16 contexts with 8 followers."""
+    module = NkiNgramMix(6, 2**16, 8, 2).to("neuron")
+    last = torch.full((300,), 6 * 2**16 - 1, dtype=torch.int32)
+    logits = random(300, 8192, dtype=torch.bfloat16)
+    module(*neuron(logits, last, torch.zeros(300, dtype=torch.int32))).sum().backward()
     assert module.weight.grad is not None
 
 
-def test_a_context_is_made_of_the_last_tokens_alone() -> None:
-    tokens = torch.randint(0, 64, (2, 12), generator=torch.Generator().manual_seed(0))
-    found = contexts_of(tokens, 3, 997)
-    assert int(found.min()) >= 0
-    assert int(found.max()) < 997
-    changed = tokens.clone()
-    changed[0, 5] = (changed[0, 5] + 1) % 64
-    differs = (contexts_of(changed, 3, 997) != found).nonzero().tolist()
-    assert differs == [[0, 5], [0, 6]]
-    assert torch.equal(contexts_of(tokens[:, 4:], 3, 997)[:, 1:], found[:, 5:])
-    pairs = {(a, b): row for a, b, row in zip(tokens[0], tokens[0, 1:], found[0, 1:], strict=False)}
-    assert len({int(row) for row in pairs.values()}) > 8
-    bigram = contexts_of(tokens, 2, 997)
-    assert torch.equal(bigram, tokens.int())
-    largest = contexts_of(torch.full((1, 9), MAX_CONTEXTS - 1), 9, MAX_CONTEXTS)  # no sum beyond 32 bits
-    assert 0 <= int(largest.min()) <= int(largest.max()) < MAX_CONTEXTS
-    assert (MAX_CONTEXTS - 1) * MULTIPLIER + MAX_CONTEXTS < 2**31
-
-
-def test_the_table_tells_what_counts_say() -> None:
-    counts = torch.zeros(3, 4)
-    counts[0, 1], counts[1, 2] = 96.0, 2.0
-    table = smoothed(counts)
-    share = (counts.sum(0) + 1) / (counts.sum(0) + 1).sum()
-    assert torch.equal(table[2], torch.zeros(4))
-    assert table[0, 1].item() == pytest.approx(math.log((96 + SMOOTHING * share[1]) / (96 + SMOOTHING) / share[1]))
-    assert table[1, 2] > table[0, 1] > 0.0 > table[0, 2]
-    assert ((table + share.log()).exp().sum(1) - 1.0).abs().max() < 1e-5  # each row is a distribution
-
-
-def test_the_table_is_made_of_what_passed_before() -> None:
-    config = on_cpu(ngram="torch", ngram_order=2, ngram_contexts=64)
-    model = make_model(config, torch.float32)
-    assert isinstance(model, NgramGPT)
-    batches = [(torch.full((1, 4), token), torch.full((1, 4), token + 1), {"epoch": 1}) for token in (5, 9, 20)]
-    counts = NgramCounts(config)
-    passing = counts.counting(iter(batches))
-    assert next(passing) is not next(passing)
-    counts.fill(config, model)
-    assert next(passing)[0] is batches[2][0]
-    assert model.mix.table[5].argmax() == 6
-    assert model.mix.table[9].argmax() == 10
-    assert not model.mix.table[20].any()
-
-
-def test_the_table_moves_the_logits_once_it_has_a_weight_and_comes_with_the_checkpoint() -> None:
-    config = on_cpu(ngram="torch", ngram_order=2, ngram_contexts=64)
-    model, plain, other = make_model(config, torch.float32), make_model(on_cpu(), torch.float32), on_cpu(ngram="torch")
-    assert isinstance(model, NgramGPT)
-    plain.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("mix.")})
-    model.mix.table.copy_(random(64, 64, dtype=torch.float32))
-    tokens = torch.randint(0, 64, (2, 9), generator=torch.Generator().manual_seed(0))
-    assert torch.equal(model(tokens), plain(tokens))
-    with torch.no_grad():
-        model.mix.weight.fill_(0.5)
-    capped = torch.atanh(plain(tokens) / config.logit_softcap) * config.logit_softcap  # without the cap
-    mixed = capped + 0.5 * model.mix.table[tokens].float()
-    assert torch.allclose(model(tokens), softcap(mixed, config.logit_softcap), atol=1e-4)
-    assert "mix.table" in model.state_dict()
-    assert model_config(config) != model_config(other)
-    assert model_config(config).keys() > model_config(on_cpu()).keys()
+def test_a_vocabulary_whose_places_fp32_cannot_hold_is_refused() -> None:
+    module = NkiNgramMix(1, 1, 1, 1).to("neuron")
+    none = torch.zeros(1, dtype=torch.int32)
+    with pytest.raises(Exception, match="ngram_mix_forward: V = 131073, must be at most 131072"):
+        module(*neuron(torch.zeros(1, 131073), none, none))

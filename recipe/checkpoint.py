@@ -43,8 +43,9 @@ def model_config(config: Config) -> dict[str, int | float | str]:
         found["experts_per_token"] = config.experts_per_token
         found["expert_width"] = config.expert_width
     if config.ngram != "none":
-        found["ngram_order"] = config.ngram_order
-        found["ngram_contexts"] = config.ngram_contexts
+        found["ngram_orders"] = config.ngram_orders
+        found["ngram_slots"] = config.ngram_slots
+        found["ngram_followers"] = config.ngram_followers
     return found
 
 

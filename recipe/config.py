@@ -105,9 +105,11 @@ class Config:
     balance_weight: float = 0.01  # of the loss that keeps experts equally busy, in each block
     projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
     ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
-    ngram_order: int = 3  # tokens of an n-gram, the predicted one included
-    ngram_contexts: int = 1024  # rows of the table; contexts are hashed into them
-    ngram_updates: int = 8  # updates whose batches are counted; then the table is made
+    ngram_orders: str = "2,3,4,6,9,16"  # tokens of an n-gram, the predicted one included
+    ngram_slots: int = 16_384  # contexts that an order has room for, a power of two
+    ngram_followers: int = 8  # of a context, that are counted and get a bias
+    ngram_refresh: int = 8  # updates in which the whole table is made anew, a part in each
+    ngram_sample: int = 1  # of so many rows of a batch one is counted
 
     # Optimizers: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
@@ -200,8 +202,10 @@ class Config:
             ("seq_len", self.seq_len),
             ("batch_size", self.batch_size),
             ("micro_batches", self.micro_batches),
-            ("ngram_contexts", self.ngram_contexts),
-            ("ngram_updates", self.ngram_updates),
+            ("ngram_slots", self.ngram_slots),
+            ("ngram_followers", self.ngram_followers),
+            ("ngram_refresh", self.ngram_refresh),
+            ("ngram_sample", self.ngram_sample),
             ("eval_seq_len", self.eval_seq_len),
             ("eval_batch_size", self.eval_batch_size),
             ("eval_tokens", self.eval_tokens),
@@ -259,10 +263,28 @@ class Config:
             raise ValueError("knob 'expert_width' must be above 0 where 'experts' is, and 0 elsewhere")
         if self.capacity_factor <= 0.0 or self.balance_weight < 0.0:
             raise ValueError("knobs 'capacity_factor' must be above 0 and 'balance_weight' 0 or more")
-        if self.ngram_order < 2:
-            raise ValueError(f"knob 'ngram_order' must be 2 or more, found {self.ngram_order}")
-        if self.ngram_contexts > 65_536:
-            raise ValueError(f"knob 'ngram_contexts' must be 65536 at most, found {self.ngram_contexts}")
+        known = {str(order): order for order in range(2, 17)}
+        numbers = [known.get(order, 0) for order in self.ngram_orders.split(",")]
+        if numbers != sorted(set(numbers)) or numbers[0] == 0:
+            raise ValueError(
+                f"knob 'ngram_orders' must be ascending numbers in 2 to 16 between commas, found {self.ngram_orders!r}"
+            )
+        if self.ngram_slots & (self.ngram_slots - 1) or self.ngram_slots > 2**19:
+            raise ValueError(f"knob 'ngram_slots' must be a power of two, 2^19 at most, found {self.ngram_slots}")
+        if self.ngram != "none":
+            rows, cut = len(numbers) * self.ngram_slots, self.world_size * self.ngram_refresh
+            if self.ngram_slots % self.world_size or rows % cut:
+                raise ValueError(
+                    f"knobs 'ngram_slots' and 'ngram_refresh' must cut {len(numbers)} orders of {self.ngram_slots} "
+                    f"slots into equal parts: world_size * ngram_refresh = {cut}"
+                )
+            if self.vocab_size > 65_536 or self.vocab_size < 2 * self.ngram_followers:
+                raise ValueError(
+                    "knob 'ngram_followers' must be half of 'vocab_size' at most, and that 65536, found "
+                    f"{self.ngram_followers} and {self.vocab_size}"
+                )
+            if self.ngram_sample > self.batch_size:
+                raise ValueError(f"knob 'ngram_sample' must be 'batch_size' at most, found {self.ngram_sample}")
         if self.ngram != "none" and self.loss in ("fused", "chunked"):
             raise ValueError(f"knob 'ngram' must be 'none' where 'loss' is {self.loss!r}: it needs whole logits")
         if self.device != "neuron" and ("nki" in (self.embedding, self.ngram) or self.projection == "fp8_nki"):

@@ -18,7 +18,7 @@ from recipe.block import make_stack
 from recipe.config import Config
 from recipe.kernels.rotary_qk_norm import rotary_tables
 from recipe.kernels.softcap_cross_entropy import softcap
-from recipe.ngram import contexts_of
+from recipe.ngram import longest_known, orders_of
 from recipe.operations import Linear, make_entry, make_loss, make_ngram_mix, make_norm, tables
 
 
@@ -107,13 +107,13 @@ class NgramGPT(GPT):
     def __init__(self, config: Config, dtype: torch.dtype) -> None:
         """`dtype`: of the activations."""
         super().__init__(config, dtype)
-        self.order = config.ngram_order
-        self.contexts = config.ngram_contexts
+        self.orders = orders_of(config.ngram_orders)
         self.mix = make_ngram_mix(config)
 
     def logits(self, tokens: Tensor, x: Tensor) -> Tensor:
         """Tokens [B, T] and the stream behind them [B, T, width] -> logits [B, T, V] before the cap."""
-        mixed: Tensor = self.mix(super().logits(tokens, x), contexts_of(tokens, self.order, self.contexts))
+        row, level = longest_known(tokens, self.mix.check, self.orders)
+        mixed: Tensor = self.mix(super().logits(tokens, x), row, level)
         return mixed
 
 

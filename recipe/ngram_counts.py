@@ -1,62 +1,126 @@
-"""N-gram counts: the table that the logits get a bias from, made of the batches of the first updates.
+"""N-gram counts: which followers each context had, counted from the training batches while the network trains.
 
-The table says how much likelier a token is behind a context than on its own:
+Every order has slots, each with room for one context and a few of its followers. A context that hashes to a taken slot
+wears down the strength of the holder, which is its count, and takes the slot over when nothing of it is left; of the
+followers the most frequent stay (as Misra and Gries, 1982). Counts are integers, and do not depend on the order of the
+tokens within an update: any number of ranks that together see the same tokens counts the same.
 
-    table[h, v] = log((count(h, v) + SMOOTHING share(v)) / (count(h) + SMOOTHING)) - log share(v)
-
-with share(v) the smoothed share of v among all counted tokens. A context that was never seen has zeros. Counting is
-training, so it happens within updates, where the contest charges it.
+Each rank keeps the slots whose number modulo the number of ranks is its own, and counts the tokens of all ranks in
+them. That is work for the host, next to what the device does, on NumPy: torch takes several times as long to sort.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-import torch
-import torch.distributed as dist
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from recipe.config import Config
-from recipe.model import GPT, NgramGPT
-from recipe.ngram import contexts_of
+from recipe.ngram import CHECK_BITS, EMPTY, MAX_TOKENS, NO_CONTEXT, contexts_of
 
-SMOOTHING = 4.0  # tokens' worth of belief that the context means nothing
+NOBODY = -1  # the follower in a place that is free
 
-Batches = Iterator[tuple[Tensor, Tensor, dict[str, int]]]
+Whole = NDArray[np.int64]
 
 
 class NgramCounts:
-    """Counts what passes by until it is asked for the table."""
+    """The counts of one rank's slots. Its row r is row r * ranks + rank of all ranks together, an order's slots one
+    after the other, order by order.
+    """
 
-    def __init__(self, config: Config) -> None:
-        self.order = config.ngram_order
-        self.contexts = config.ngram_contexts
-        self.vocabulary = config.vocab_size
-        self.counts: Tensor | None = torch.zeros(self.contexts * self.vocabulary)
+    def __init__(
+        self, orders: Sequence[int], slots: int, followers: int, vocabulary: int, rank: int, world_size: int
+    ) -> None:
+        """`slots`: of an order, on all ranks together; `followers`: that a slot has room for."""
+        self.orders = orders
+        self.slots = slots
+        self.vocabulary = vocabulary
+        self.rank = rank
+        self.world_size = world_size
+        rows = len(orders) * slots // world_size
+        self.check = np.full(rows, EMPTY)
+        self.strength = np.zeros(rows, np.int64)
+        self.total = np.zeros(rows, np.int64)  # tokens behind the context since it took the slot
+        self.below = np.full(rows, -1)  # the row, of all ranks', and ...
+        self.below_check = np.full(rows, EMPTY)  # ... the check of the context of the next lower order
+        self.follower = np.full((rows, followers), NOBODY)
+        self.count = np.zeros((rows, followers), np.int64)
+        self.alone = np.zeros(vocabulary, np.int64)  # tokens, whatever the context
 
-    def counting(self, batches: Batches) -> Batches:
-        """The same batches; those that are taken before the table is made are counted."""
-        for inputs, targets, state in batches:
-            if self.counts is not None:
-                contexts = contexts_of(inputs.cpu(), self.order, self.contexts)
-                pairs = (contexts.long() * self.vocabulary + targets.cpu()).flatten()
-                self.counts.index_add_(0, pairs, torch.ones(pairs.numel()))
-            yield inputs, targets, state
+    def add(self, rows: Tensor) -> None:
+        """Count rows of tokens [N, T + 1], those of all ranks; rows of negative numbers count for nothing."""
+        counted = rows[rows[:, 0] >= 0]
+        if counted.size(0) == 0:
+            return
+        targets = counted[:, 1:].numpy().astype(np.int64).ravel()
+        self.alone += np.bincount(targets, minlength=self.vocabulary)
+        row_below, check_below = np.full_like(targets, -1), np.full_like(targets, EMPTY)
+        pairs, rows_below, checks_below = [], [], []
+        for place, (slots, checks) in enumerate(contexts_of(counted[:, :-1], self.orders, self.slots)):
+            slot, check = slots.numpy().ravel(), checks.numpy().ravel()
+            mine = np.flatnonzero((slot % self.world_size == self.rank) & (check != NO_CONTEXT))
+            row, check = slot.astype(np.int64) + place * self.slots, check.astype(np.int64)
+            context = (row[mine] // self.world_size << CHECK_BITS) + check[mine]
+            pairs.append(context * MAX_TOKENS + targets[mine])
+            rows_below.append(row_below[mine])
+            checks_below.append(check_below[mine])
+            row_below, check_below = row, check
+        self._merge(np.concatenate(pairs), np.concatenate(rows_below), np.concatenate(checks_below))
 
-    def fill(self, config: Config, model: GPT) -> None:
-        """Make the model's table of what all ranks have counted, and stop counting."""
-        assert self.counts is not None, "the table is made already"
-        assert isinstance(model, NgramGPT)
-        counts = self.counts.view(self.contexts, self.vocabulary).to(model.mix.table.device)
-        self.counts = None
-        if config.world_size > 1:
-            dist.all_reduce(counts)
-        model.mix.table.copy_(smoothed(counts))
+    def _merge(self, pairs: Whole, rows_below: Whole, checks_below: Whole) -> None:
+        order = np.argsort(pairs)
+        pair, first, count = _runs(pairs[order])
+        context, start, _ = _runs(pair // MAX_TOKENS)
+        example = order[first[start]]  # a place where the context was seen
+        holds = self._settle(context, np.add.reduceat(count, start), rows_below[example], checks_below[example])
+        kept = np.flatnonzero(np.repeat(holds, np.diff(start, append=pair.size)))
+        pair = pair[kept]
+        self._follow(pair // (MAX_TOKENS << CHECK_BITS), pair % MAX_TOKENS, count[kept])
+
+    def _settle(self, context: Whole, seen: Whole, row_below: Whole, check_below: Whole) -> NDArray[np.bool_]:
+        """Contexts, ascending, with how often they were seen -> which of them hold their slots from now on."""
+        row, check = context >> CHECK_BITS, context % 2**CHECK_BITS
+        holds = self.check[row] == check
+        self.strength[row[holds]] += seen[holds]
+        # Of the others that want a slot the most frequent is heard, of equals the one with the lowest check.
+        others = np.flatnonzero(~holds)
+        others = others[np.lexsort((-seen[others], row[others]))]
+        heard = others[_runs(row[others])[1]]
+        place = row[heard]
+        self.strength[place] -= seen[heard]
+        wins = (self.strength[place] < 0) | (self.check[place] == EMPTY)
+        heard, place = heard[wins], place[wins]
+        self.check[place] = check[heard]
+        self.strength[place] = seen[heard]
+        self.total[place] = 0
+        self.below[place] = row_below[heard]
+        self.below_check[place] = check_below[heard]
+        self.follower[place] = NOBODY
+        self.count[place] = 0
+        holds = self.check[row] == check
+        self.total[row[holds]] += seen[holds]
+        return np.asarray(holds)
+
+    def _follow(self, row: Whole, follower: Whole, count: Whole) -> None:
+        """Count pairs of row and follower, which all differ, ascending."""
+        same = self.follower[row] == follower[:, np.newaxis]
+        known = same.any(1)
+        self.count[row[known], same[known].argmax(1)] += count[known]
+        new = np.flatnonzero(~known)
+        new = new[np.lexsort((-count[new], row[new]))]  # the most frequent of a row first
+        _, start, several = _runs(row[new])
+        turn = np.arange(new.size) - np.repeat(start, several)
+        come = turn < self.count.shape[1]
+        new, turn = new[come], turn[come]
+        weakest = self.count[row[new]].argsort(1, kind="stable")[np.arange(new.size), turn]
+        come = count[new] >= self.count[row[new], weakest]
+        new, weakest = new[come], weakest[come]
+        self.follower[row[new], weakest] = follower[new]
+        self.count[row[new], weakest] = count[new]
 
 
-def smoothed(counts: Tensor) -> Tensor:
-    """Counts [contexts, V] -> the table, as above."""
-    alone = counts.sum(0) + 1.0
-    share = alone / alone.sum()
-    behind = (counts + SMOOTHING * share) / (counts.sum(1, keepdim=True) + SMOOTHING)
-    return behind.log() - share.log()
+def _runs(values: Whole) -> tuple[Whole, Whole, Whole]:
+    """Values in which equals stand together -> each value once, where its run begins, and how long that is."""
+    first = np.flatnonzero(np.diff(values, prepend=-1))
+    return values[first], first, np.diff(first, append=values.size)

@@ -19,6 +19,7 @@ from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
 from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, TorchRotaryQKNorm
 from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, TorchSoftcapCrossEntropy
 from recipe.kernels.swiglu import NkiSwiGLU, TorchSwiGLU
+from recipe.ngram import orders_of
 
 
 def make_embedding(config: Config, dtype: torch.dtype) -> nn.Embedding:
@@ -51,9 +52,10 @@ def make_projection(
 
 def make_ngram_mix(config: Config) -> NkiNgramMix | TorchNgramMix:
     """The mix of logits and n-gram counts that the configuration names."""
+    orders = len(orders_of(config.ngram_orders))
     if config.ngram == "nki":
-        return NkiNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size, lnc=config.lnc)
-    return TorchNgramMix(contexts=config.ngram_contexts, vocabulary=config.vocab_size)
+        return NkiNgramMix(orders=orders, slots=config.ngram_slots, followers=config.ngram_followers, lnc=config.lnc)
+    return TorchNgramMix(orders=orders, slots=config.ngram_slots, followers=config.ngram_followers)
 
 
 def make_norm(config: Config) -> NkiRMSNorm | TorchRMSNorm:

@@ -25,7 +25,7 @@ from recipe.data import training_batches
 from recipe.gradients import average_gradients
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.moe import active_parameters
-from recipe.ngram_counts import NgramCounts
+from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers, set_learning_rate
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
@@ -72,8 +72,8 @@ def train(config: Config) -> GPT:
         average = make_average(config, owned[ranks.rank])
     batches = training_batches(config, ranks.device)
     if config.ngram != "none":
-        counts = NgramCounts(config)
-        batches = counts.counting(batches)
+        ngrams = make_ngram_training(config, ranks, model)
+        batches = ngrams.watching(batches)
 
     if config.safety_save_every > 0.0:
         next_save = config.safety_save_every
@@ -116,8 +116,8 @@ def train(config: Config) -> GPT:
                 sharing.finish()
             else:
                 share_parameters(config, ranks, owned)
-        if config.ngram != "none" and step + 1 == config.ngram_updates:
-            counts.fill(config, model)
+        if config.ngram != "none":
+            ngrams.learn()
         model.zero_grad(set_to_none=True)
         synchronize(config)
         prepare.record_step_boundary(step)

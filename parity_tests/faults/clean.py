@@ -62,7 +62,7 @@ KNOBS: list[list[dict[str, Any]]] = [
     [{"muon": "torch"}, {"muon": "nki"}, {"muon": "nki", "muon_steps": "polar_express"}],
     [{"adamw": "torch"}, {"adamw": "nki"}, {"adamw": "nki", "adam_state": "bfloat16"}],
     [{"ema_decay": 0.0}, {"ema_decay": 0.5}, {"ema_decay": 0.9, "ema": "nki"}],
-    [{}, {}, {"ngram": "nki", "ngram_updates": 2, "loss": "nki"}],
+    [{}, {}, {"ngram": "nki", "ngram_refresh": 2, "loss": "nki"}],
     [{}, {}, {"depth": 3, "skips": True, "residual_mix": True}, {"attention_every": 2, "value_embeddings": True}],
     [{}, {}, {"attention_gate": True, "smear_gate": True}],
     [{"mlp_width": 256}, {"mlp_width": 128}, {"mlp_width": 384}, {"mlp_width": 200}],

@@ -1,13 +1,17 @@
-"""Logits with a bias from n-gram counts: y = logits + weight * table[context], with one learned weight.
+"""Logits with a bias from n-gram counts: at each position a row of a table names a few followers and their gains, and
 
-Logits are [..., V] in fp32 or bf16, contexts [...] the rows of the table that belong to them (hashes of the last
-tokens), the table is [H, V] in fp32 or bf16 and fixed, the weight one fp32 number; y has the dtype of the logits,
-rounded once from fp32. The gradient of the logits is that of y; the weight's is the sum over all rows of dy *
-table[context], in fp32.
+    y[follower[row, k]] = logits[follower[row, k]] + factor gain[row, k]    for every k; all other y are the logits
 
-What the kernels need: logits contiguous. Any number of rows, columns and contexts, LNC 1 and 2 (the cores share the
-rows; each gives a part of the weight's gradient). The vocabulary goes through SBUF in chunks of 2048 columns, at most
-three fp32 tiles wide.
+with a factor of the position. Logits are [..., V] in fp32 or bf16, row and factor [...] in int32 and fp32, follower and
+gain [R, K] in int32 and in fp32 or bf16; the followers of a row all differ. y has the dtype of the logits, rounded once
+from fp32. The gradient of the logits is that of y; the factor's is the sum over k of dy[follower] * gain, in fp32. The
+table gets none: it is set from outside.
+
+The kernels touch only the elements that change: y begins as a copy of the logits, from HBM to HBM, then for each k the
+elements of 128 positions are gathered, get their bias, and are scattered; no address occurs twice.
+
+What the kernels need: logits contiguous; V <= 2^17 (places among 128 rows are computed in fp32). Any number of rows,
+any table, LNC 1 and 2 (the cores share the rows). SBUF holds nothing as long as the vocabulary.
 """
 
 from __future__ import annotations
@@ -21,136 +25,179 @@ import torch
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.products import BANK, PARTITIONS, parts
+from recipe.kernels.products import BANK, PARTITIONS
 from recipe.kernels.tiling import row_tiles
+from recipe.ngram import EMPTY
 
-CHUNK = 2048
+MAX_VOCABULARY = 2**17
 
 
-class NkiNgramMix(nn.Module):
-    """The mix by the NKI kernels below. The table is set from outside; the weight begins at zero."""
+class NgramTable(nn.Module):
+    """What both mixes hold: rows of followers and gains with the checks of their contexts, which are set from outside,
+    and the learned weights of the orders, which begin at zero.
+    """
 
-    table: Tensor
+    check: Tensor
+    follower: Tensor
+    gain: Tensor
 
-    def __init__(self, contexts: int, vocabulary: int, lnc: int) -> None:
+    def __init__(self, orders: int, slots: int, followers: int) -> None:
+        """`orders`: how many; `slots`: rows of each; `followers`: of a row."""
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1))
-        self.register_buffer("table", torch.zeros(contexts, vocabulary, dtype=torch.bfloat16))
+        self.weight = nn.Parameter(torch.zeros(orders))
+        self.register_buffer("check", torch.full((orders * slots,), EMPTY, dtype=torch.int32))
+        self.register_buffer("follower", torch.arange(followers, dtype=torch.int32).repeat(orders * slots, 1))
+        self.register_buffer("gain", torch.zeros(orders * slots, followers, dtype=torch.bfloat16))
+
+    def factor(self, level: Tensor) -> Tensor:
+        """For each position the weight of an order by its place [...], 0 where that is -1: fp32 [...]."""
+        places = torch.arange(self.weight.numel(), dtype=torch.int32, device=level.device)
+        found: Tensor = (level.unsqueeze(-1) == places).to(torch.float32) @ self.weight
+        return found
+
+
+class NkiNgramMix(NgramTable):
+    """The mix by the NKI kernels below."""
+
+    def __init__(self, orders: int, slots: int, followers: int, lnc: int) -> None:
+        """As the table; `lnc`: physical cores that share the work."""
+        super().__init__(orders, slots, followers)
         self.lnc = lnc
 
-    def forward(self, logits: Tensor, contexts: Tensor) -> Tensor:
-        """Logits [..., V], contexts [...] -> [..., V] like the logits."""
-        mixed: Tensor = NgramMixFunction.apply(logits, contexts, self.table, self.weight, self.lnc)  # type: ignore[no-untyped-call]
+    def forward(self, logits: Tensor, row: Tensor, level: Tensor) -> Tensor:
+        """Logits [..., V], rows of the table and places of their orders [...] -> [..., V] like the logits."""
+        mixed: Tensor = NgramMixFunction.apply(  # type: ignore[no-untyped-call]
+            logits, row, self.factor(level), self.follower, self.gain, self.lnc
+        )
         return mixed
 
 
-class TorchNgramMix(nn.Module):
-    """The mix by torch operators. The table is set from outside; the weight begins at zero."""
+class TorchNgramMix(NgramTable):
+    """The mix by torch operators."""
 
-    table: Tensor
-
-    def __init__(self, contexts: int, vocabulary: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(1))
-        self.register_buffer("table", torch.zeros(contexts, vocabulary, dtype=torch.bfloat16))
-
-    def forward(self, logits: Tensor, contexts: Tensor) -> Tensor:
-        """Logits [..., V], contexts [...] -> [..., V] like the logits."""
-        return ngram_mix_reference(logits, contexts, self.table, self.weight)
+    def forward(self, logits: Tensor, row: Tensor, level: Tensor) -> Tensor:
+        """Logits [..., V], rows of the table and places of their orders [...] -> [..., V] like the logits."""
+        return ngram_mix_reference(logits, row, self.factor(level), self.follower, self.gain)
 
 
-def ngram_mix_reference(logits: Tensor, contexts: Tensor, table: Tensor, weight: Tensor) -> Tensor:
+def ngram_mix_reference(logits: Tensor, row: Tensor, factor: Tensor, follower: Tensor, gain: Tensor) -> Tensor:
     """The definition, in fp32, rounded once to the dtype of the logits."""
-    return (logits.float() + weight * table[contexts.long()].float()).to(logits.dtype)
+    chosen = row.long()
+    bias = factor.unsqueeze(-1) * gain[chosen].float()
+    return logits.float().scatter_add(-1, follower[chosen].long(), bias).to(logits.dtype)
 
 
 class NgramMixFunction(torch.autograd.Function):
     """Autograd over the two kernels; the table gets no gradient."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, contexts: Tensor, table: Tensor, weight: Tensor, lnc: int) -> Tensor:
-        """Run the forward kernel; keep the contexts for the backward one."""
-        rows = logits.reshape(-1, logits.size(-1)).contiguous()
-        chosen = contexts.reshape(-1, 1).to(torch.int32)
-        ctx.save_for_backward(chosen, table)
+    def forward(
+        ctx: Any, logits: Tensor, row: Tensor, factor: Tensor, follower: Tensor, gain: Tensor, lnc: int
+    ) -> Tensor:
+        """Run the forward kernel; keep the rows for the backward one."""
+        chosen = row.reshape(-1, 1)
+        ctx.save_for_backward(chosen, follower, gain)
         ctx.lnc = lnc
-        mixed: Tensor = wrap_nki(ngram_mix_forward)[lnc](logits=rows, contexts=chosen, table=table, weight=weight)
+        mixed: Tensor = wrap_nki(ngram_mix_forward)[lnc](
+            logits=logits.reshape(-1, 1).contiguous(),
+            row=chosen,
+            factor=factor.reshape(-1, 1).contiguous(),
+            follower=follower,
+            gain=gain,
+        )
         return mixed.view(logits.shape)
 
     @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, None, Tensor, None]:
-        """Gradients of the logits and the weight."""
-        chosen, table = ctx.saved_tensors
-        rows = dy.reshape(-1, dy.size(-1)).contiguous()
-        dweight: Tensor = wrap_nki(ngram_mix_backward)[ctx.lnc](dy=rows, contexts=chosen, table=table)
-        return dy, None, None, dweight.sum(0), None
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, None, Tensor, None, None, None]:
+        """Gradients of the logits and the factors."""
+        chosen, follower, gain = ctx.saved_tensors
+        dfactor: Tensor = wrap_nki(ngram_mix_backward)[ctx.lnc](
+            dy=dy.reshape(-1, 1).contiguous(), row=chosen, follower=follower, gain=gain
+        )
+        return dy, None, dfactor.view(dy.shape[:-1]), None, None, None
 
 
 @nki.jit
-def ngram_mix_forward(logits: Any, contexts: Any, table: Any, weight: Any) -> Any:
-    """Logits [N, V], contexts [N, 1] int32, table [H, V], weight [1] fp32 -> logits + weight * table[contexts]."""
-    rows, vocabulary = logits.shape
-    mixed = nl.ndarray(shape=(rows, vocabulary), dtype=logits.dtype, buffer=nl.shared_hbm)
-    factor = nl.ndarray(shape=(PARTITIONS, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.dma_copy(dst=factor, src=weight.ap(pattern=[[0, PARTITIONS], [1, 1]], offset=0))
+def ngram_mix_forward(logits: Any, row: Any, factor: Any, follower: Any, gain: Any) -> Any:
+    """Logits [N V, 1], row [N, 1] int32, factor [N, 1] fp32, follower [R, K] int32, gain [R, K] -> mixed [N V, 1]."""
+    rows = row.shape[0]
+    vocabulary = logits.shape[0] // rows
+    assert vocabulary <= MAX_VOCABULARY, f"ngram_mix_forward: V = {vocabulary}, must be at most {MAX_VOCABULARY}"
+    mixed = nl.ndarray(shape=logits.shape, dtype=logits.dtype, buffer=nl.shared_hbm)
+    starts = _starts(vocabulary)
     for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        last = first + count
-        chosen = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=chosen, src=contexts[first:last, 0:1])
-        for left, right in parts(vocabulary, CHUNK):
-            bias = _bias(table, chosen, left, right)
-            tile = nl.ndarray(shape=(count, right - left), dtype=logits.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=tile, src=logits[first:last, left:right])
-            nisa.scalar_tensor_tensor(
-                dst=tile, data=bias, op0=nl.multiply, operand0=factor[0:count, 0:1], op1=nl.add, operand1=tile
+        whole = slice(first * vocabulary, (first + count) * vocabulary)
+        nisa.dma_copy(dst=mixed[whole, 0:1], src=logits[whole, 0:1])
+        place, gains = _chosen(row, first, count, starts, follower, gain)
+        weight = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.dma_copy(dst=weight, src=factor[first : first + count, 0:1])
+        picked = _picked(logits, first * vocabulary, place)
+        nisa.scalar_tensor_tensor(dst=picked, data=gains, op0=nl.multiply, operand0=weight, op1=nl.add, operand1=picked)
+        for k in range(len(place)):
+            nisa.dma_copy(
+                dst=_elements(mixed, first * vocabulary, place[k]),
+                src=picked[0:count, k : k + 1],
             )
-            nisa.dma_copy(dst=mixed[first:last, left:right], src=tile)
     return mixed
 
 
 @nki.jit
-def ngram_mix_backward(dy: Any, contexts: Any, table: Any) -> Any:
-    """Dy [N, V], contexts [N, 1] int32, table [H, V] -> the weight's gradient [cores, 1] fp32, in parts.
+def ngram_mix_backward(dy: Any, row: Any, follower: Any, gain: Any) -> Any:
+    """Dy [N V, 1], row [N, 1] int32, follower [R, K] int32, gain [R, K] -> the factors' gradient [N, 1] fp32."""
+    rows = row.shape[0]
+    vocabulary = dy.shape[0] // rows
+    assert vocabulary <= MAX_VOCABULARY, f"ngram_mix_backward: V = {vocabulary}, must be at most {MAX_VOCABULARY}"
+    dfactor = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    starts = _starts(vocabulary)
+    for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
+        place, gains = _chosen(row, first, count, starts, follower, gain)
+        picked = _picked(dy, first * vocabulary, place)
+        product = nl.ndarray(shape=gains.shape, dtype=nl.float32, buffer=nl.sbuf)
+        total = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(dst=product, data1=picked, data2=gains, op=nl.multiply)
+        nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=1, keepdims=True)
+        nisa.dma_copy(dst=dfactor[first : first + count, 0:1], src=total)
+    return dfactor
 
-    Each partition sums up its rows; a product with ones adds up the partitions.
+
+def _starts(vocabulary: int) -> Any:
+    """Where each of 128 rows begins, counted from the first of them: [128, 1] fp32."""
+    whole = nl.ndarray(shape=(PARTITIONS, 1), dtype=nl.int32, buffer=nl.sbuf)
+    starts = nl.ndarray(shape=(PARTITIONS, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.iota(dst=whole, pattern=[[1, 1]], offset=0, channel_multiplier=vocabulary)
+    nisa.tensor_copy(dst=starts, src=whole)
+    return starts
+
+
+def _chosen(row: Any, first: int, count: int, starts: Any, follower: Any, gain: Any) -> tuple[list[Any], Any]:
+    """For `count` rows: for each k the place of a follower, counted from the first row, [count, 1] int32; and the gains
+    [count, K] fp32.
     """
-    rows, vocabulary = dy.shape
-    core, cores = nl.program_id(axis=0), nl.num_programs(axes=0)
-    dweight = nl.ndarray(shape=(min(cores, rows), 1), dtype=nl.float32, buffer=nl.shared_hbm)
-    tiles, chunks = row_tiles(rows, BANK, core, cores), parts(vocabulary, CHUNK)
-    if tiles:
-        sums = nl.ndarray(shape=(PARTITIONS, len(tiles) * len(chunks)), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.memset(dst=sums, value=0.0)
-        for index, (first, count, _) in enumerate(tiles):
-            last = first + count
-            chosen = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
-            nisa.dma_copy(dst=chosen, src=contexts[first:last, 0:1])
-            for chunk, (left, right) in enumerate(chunks):
-                column = index * len(chunks) + chunk
-                bias = _bias(table, chosen, left, right)
-                tile = nl.ndarray(shape=(count, right - left), dtype=dy.dtype, buffer=nl.sbuf)
-                product = nl.ndarray(shape=(count, right - left), dtype=nl.float32, buffer=nl.sbuf)
-                nisa.dma_copy(dst=tile, src=dy[first:last, left:right])
-                nisa.tensor_tensor(dst=product, data1=tile, data2=bias, op=nl.multiply)
-                nisa.tensor_reduce(
-                    dst=sums[0:count, column : column + 1], op=nl.add, data=product, axis=1, keepdims=True
-                )
-        ones = nl.ndarray(shape=(PARTITIONS, 1), dtype=nl.float32, buffer=nl.sbuf)
-        total = nl.ndarray(shape=(PARTITIONS, 1), dtype=nl.float32, buffer=nl.sbuf)
-        added = nl.ndarray(shape=(1, 1), dtype=nl.float32, buffer=nl.psum)
-        out = nl.ndarray(shape=(1, 1), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.memset(dst=ones, value=1.0)
-        nisa.tensor_reduce(dst=total, op=nl.add, data=sums, axis=1, keepdims=True)
-        nisa.nc_matmul(dst=added, stationary=ones, moving=total, accumulate=False)
-        nisa.tensor_copy(dst=out, src=added)
-        nisa.dma_copy(dst=dweight[core : core + 1, 0:1], src=out)
-    return dweight
+    followers = follower.shape[1]
+    chosen = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
+    names = nl.ndarray(shape=(count, followers), dtype=nl.int32, buffer=nl.sbuf)
+    gains = nl.ndarray(shape=(count, followers), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=chosen, src=row[first : first + count, 0:1])
+    pattern = [[followers, count], [1, followers]]
+    nisa.dma_copy(dst=names, src=follower.ap(pattern=pattern, offset=0, vector_offset=chosen))
+    nisa.dma_copy(dst=gains, src=gain.ap(pattern=pattern, offset=0, vector_offset=chosen))
+    places = []
+    for k in range(followers):
+        place = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=place, data=names[0:count, k : k + 1], op0=nl.add, operand0=starts[0:count, 0:1])
+        places.append(place)
+    return places, gains
 
 
-def _bias(table: Any, chosen: Any, left: int, right: int) -> Any:
-    """Columns `left` to `right` of the rows of the table that `chosen` [count, 1] names."""
-    count = chosen.shape[0]
-    bias = nl.ndarray(shape=(count, right - left), dtype=table.dtype, buffer=nl.sbuf)
-    pattern = [[table.shape[1], count], [1, right - left]]
-    nisa.dma_copy(dst=bias, src=table.ap(pattern=pattern, offset=left, vector_offset=chosen))
-    return bias
+def _picked(values: Any, start: int, places: list[Any]) -> Any:
+    """The elements of `values` [N V, 1] at `places` from `start` on: [count, K]."""
+    count = places[0].shape[0]
+    picked = nl.ndarray(shape=(count, len(places)), dtype=values.dtype, buffer=nl.sbuf)
+    for k, place in enumerate(places):
+        nisa.dma_copy(dst=picked[0:count, k : k + 1], src=_elements(values, start, place))
+    return picked
+
+
+def _elements(values: Any, start: int, place: Any) -> Any:
+    """The elements of `values` [N V, 1] at `place` [count, 1] from `start` on, as rows of one element."""
+    return values.ap(pattern=[[1, place.shape[0]], [1, 1]], offset=start, vector_offset=place)

@@ -1,0 +1,116 @@
+"""The n-gram model while the network trains: every update's batches are counted once the weights have learned from
+them, and a part of the table is made anew.
+
+So what a batch is predicted with was counted from earlier ones, as it is for text that is new. Text of a second epoch
+was counted in the first; it is not counted again, and the table leaves its own occurrence out (`ngram_rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from recipe.config import Config
+from recipe.kernels.ngram_mix import NgramTable
+from recipe.model import GPT, NgramGPT
+from recipe.ngram import orders_of
+from recipe.ngram_counts import NgramCounts
+from recipe.ngram_rows import LEAVE_ONE_OUT, NgramRows
+from recipe.ranks import Ranks
+
+Batches = Iterator[tuple[Tensor, Tensor, dict[str, int]]]
+
+
+class NgramTraining:
+    """Counts the batches that pass by, and keeps the model's table up to date."""
+
+    def __init__(
+        self, table: NgramTable, counts: NgramCounts, rows: NgramRows, gather: Alone | Together, sample: int
+    ) -> None:
+        """`gather`: what brings the ranks' tensors together; `sample`: of so many rows of a batch one is counted."""
+        self.table = table
+        self.counts = counts
+        self.rows = rows
+        self.gather = gather
+        self.sample = sample
+        self.updates = 0
+        self.seen: list[Tensor] = []
+
+    def watching(self, batches: Batches) -> Batches:
+        """The same batches; they are kept until `learn`."""
+        for inputs, targets, state in batches:
+            first = self.updates % self.sample
+            inputs_seen, targets_seen = inputs[first :: self.sample], targets[first :: self.sample]
+            rows = torch.cat((inputs_seen, targets_seen[:, -1:].to(inputs.dtype)), 1)
+            if state["epoch"] > 1:
+                rows = torch.full_like(rows, -1)
+            self.seen.append(rows)
+            yield inputs, targets, state
+
+    def learn(self) -> None:
+        """Count what was seen since the last call, on all ranks, and make the next part of the table anew."""
+        seen = self.gather(torch.cat(self.seen)).flatten(0, 1)
+        if (seen < 0).any():
+            self.rows.discount = LEAVE_ONE_OUT
+        self.counts.add(seen)
+        self.seen.clear()
+        part = self.updates % self.rows.parts
+        self.updates += 1
+        packed = self.gather(torch.from_numpy(self.rows.packed(part)))
+        rows = torch.from_numpy(self.rows.put(part, packed.transpose(0, 1).flatten(0, 1).numpy()))
+        for buffer, values in (
+            (self.table.check, self.rows.check),
+            (self.table.follower, self.rows.follower),
+            (self.table.gain, self.rows.gain),
+        ):
+            made = torch.from_numpy(values[rows.numpy()]).to(buffer.device, buffer.dtype)
+            buffer.index_copy_(0, rows.to(buffer.device), made)  # an index, so that every part is the same graph
+
+
+class Alone:
+    """The tensors of one rank."""
+
+    def __call__(self, mine: Tensor) -> Tensor:
+        """[N, ...] -> [1, N, ...] on the host."""
+        return mine.cpu().unsqueeze(0)
+
+
+class Together:
+    """The tensors of all ranks, by one collective."""
+
+    def __init__(self, world_size: int, device: torch.device) -> None:
+        """`device`: where collectives take place."""
+        self.world_size = world_size
+        self.device = device
+
+    def __call__(self, mine: Tensor) -> Tensor:
+        """[N, ...] -> [ranks, N, ...] on the host, the same on every rank."""
+        mine = mine.to(self.device)
+        found = [torch.empty_like(mine) for _ in range(self.world_size)]
+        dist.all_gather(found, mine)
+        return torch.stack(found).cpu()
+
+
+def make_ngram_training(config: Config, ranks: Ranks, model: GPT) -> NgramTraining:
+    """The training of the n-gram model that the configuration names."""
+    assert isinstance(model, NgramGPT)
+    counts = NgramCounts(
+        orders_of(config.ngram_orders),
+        slots=config.ngram_slots,
+        followers=config.ngram_followers,
+        vocabulary=config.vocab_size,
+        rank=ranks.rank,
+        world_size=config.world_size,
+    )
+    rows = NgramRows(counts, parts=config.ngram_refresh)
+    return NgramTraining(model.mix, counts, rows, gather=make_gather(config, ranks.device), sample=config.ngram_sample)
+
+
+def make_gather(config: Config, device: torch.device) -> Alone | Together:
+    """What brings the tensors of the configured ranks together."""
+    if config.world_size > 1:
+        return Together(world_size=config.world_size, device=device)
+    return Alone()
