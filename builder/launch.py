@@ -19,10 +19,13 @@ from builder.shake import Kept
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel in the artifact: its launches per update and rank (None: no formula), and where it is defined."""
+    """A kernel in the artifact: its launches per update and rank (None: no formula), where it is defined, and where
+    updates differ in their backward passes, its launches by those.
+    """
 
     launches: int | None
     place: str
+    by_passes: dict[int, int]
 
 
 class _Knobs(values.Evaluator):
@@ -91,12 +94,20 @@ def kernels(
     defined = _definitions(bindings)
     problems: list[Problem] = []
     expected: dict[str, int] = {}
+    by_passes: dict[str, dict[int, int]] = {}
+    try:
+        fewer = _fewer_passes(settings, config, others)
+    except _Refused as refused:
+        raise settings.refuse("backward_passes", refused.message, refused.remedy, "BLD046") from refused
     for name, entry in settings.kernels.items():
         try:
             if name not in defined:
                 listed = ", ".join(sorted(defined)) or "none"
                 raise _Refused(f"there is no kernel `{name}`", f"the recipe's kernels are: {listed}")
             expected[name] = _launches(name, entry, config, others)
+            by_passes[name] = {
+                passes: _launches(name, entry, config, {**others, **knob}) for passes, knob in fewer.items()
+            }
             if expected[name] and not any(part in kept.parts for part in defined[name]):
                 message = (
                     f"`{name}` should be launched {expected[name]} times per update, but no code that is kept calls it"
@@ -108,7 +119,7 @@ def kernels(
     if problems:
         raise BuildError(problems)
     return {
-        name: Kernel(expected.get(name), f"{part.module.source.name}:{part.node.lineno}")
+        name: Kernel(expected.get(name), f"{part.module.source.name}:{part.node.lineno}", by_passes.get(name, {}))
         for name, parts in sorted(defined.items())
         for part in parts
         if part in kept.parts
@@ -120,6 +131,16 @@ class _Refused(Exception):  # noqa: N818  (carries a refusal to where its place 
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+
+def _fewer_passes(settings: Settings, config: Config | None, others: dict[str, Any]) -> dict[int, dict[str, int]]:
+    """Each number of backward passes that an update may have, with the knob set to it; {} where there is but one."""
+    if settings.passes is None:
+        return {}
+    knob, fewest = settings.passes
+    least = _launches("backward_passes", fewest, config, others)
+    most = _launches("backward_passes", Entry(knob, fewest.line), config, others)
+    return {passes: {knob: passes} for passes in range(least, most + 1)} if least < most else {}
 
 
 def _launches(name: str, entry: Entry, config: Config | None, others: dict[str, Any]) -> int:

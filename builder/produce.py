@@ -334,9 +334,7 @@ def _files(
         },
         "launch_command": command,
         "contest": {"name": settings.profile.name, "version": settings.profile.version},
-        "kernels": {
-            name: {"launches_per_update": kernel.launches, "place": kernel.place} for name, kernel in counted.items()
-        },
+        "kernels": {name: _told(kernel) for name, kernel in counted.items()},
         "tools": {"builder": __version__, "python": ".".join(platform.python_version_tuple()[:2])},
     }
     return {
@@ -345,6 +343,14 @@ def _files(
         "launch-command.txt": (command + "\n").encode(),
         "manifest.json": (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(),
     }
+
+
+def _told(kernel: Kernel) -> dict[str, Any]:
+    """A kernel as the manifest tells it."""
+    told: dict[str, Any] = {"launches_per_update": kernel.launches, "place": kernel.place}
+    if kernel.by_passes:
+        told["launches_by_backward_passes"] = kernel.by_passes
+    return told
 
 
 def source_map(output: Output) -> str:

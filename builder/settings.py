@@ -41,6 +41,7 @@ class Settings:
     profile: Profile
     launch: str
     kernels: dict[str, Entry]
+    passes: tuple[str, Entry] | None  # the knob that says how many backward passes an update has; the fewest, a formula
     constants: dict[str, tuple[str, str]]  # knob -> module and name of a module constant
     lines: dict[str, int]
 
@@ -60,7 +61,7 @@ class Settings:
 
 
 RELATIVE = re.compile(rb"\bfrom[\s\\]*\.")
-KEYS = ("entry", "hooks", "config", "config_loader", "constants", "contest", "launch", "kernels")
+KEYS = ("entry", "hooks", "config", "config_loader", "constants", "contest", "launch", "kernels", "backward_passes")
 
 
 def display(path: Path, root: Path) -> str:
@@ -161,6 +162,7 @@ def read_settings(path: Path, contest_name: str | None = None) -> Settings:
         kernels={
             str(key): Entry(value, kernels.lines.get(str(key), kernels.line)) for key, value in kernels.value.items()
         },
+        passes=_passes(entries, name),
         constants=_constants(entries, name),
         lines={key: entry.line for key, entry in entries.items()},
     )
@@ -188,9 +190,22 @@ def settings_of(entry: Path, contest_name: str) -> Settings:
         profile=profile,
         launch="",
         kernels={},
+        passes=None,
         constants={},
         lines={},
     )
+
+
+def _passes(entries: dict[str, Entry], name: str) -> tuple[str, Entry] | None:
+    """`backward_passes: {knob: formula}`."""
+    entry = entries.get("backward_passes")
+    if entry is None:
+        return None
+    if not isinstance(entry.value, dict) or len(entry.value) != 1:
+        remedy = "write `{knob: the fewest that an update has}`"
+        raise refuse("BLD002", name, entry.line, "`backward_passes` must map one knob to a formula", remedy)
+    ((knob, formula),) = entry.value.items()
+    return str(knob), Entry(formula, entry.lines.get(str(knob), entry.line))
 
 
 def _constants(entries: dict[str, Entry], name: str) -> dict[str, tuple[str, str]]:

@@ -70,7 +70,7 @@ def test_every_line_of_the_map_leads_to_its_source(artifact: Path) -> None:
     for text, place in zip(lines, document["lines"], strict=True):
         if place is not None:
             verbatim += text.strip() == sources[place[0]][place[1] - 1].strip()
-    assert verbatim > 0.8 * sum(bool(text.strip()) for text in lines)
+    assert verbatim > 0.75 * sum(bool(text.strip()) for text in lines)
     definition = next(i for i, text in enumerate(lines) if text.startswith("class GPT("))
     place = document["lines"][definition]
     assert document["sources"][place[0]] == "recipe/model.py"

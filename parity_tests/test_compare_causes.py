@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from parity_tests.receipts_factory import KERNELS, RANKS, codes, judged, line_of, load, parity
+from scorer.compare.kernels import planned_launches
 from scorer.findings import Place, Severity
 from scorer.room.receipts import Event, Lane, OperatorCall, Receipt, Site
 
@@ -182,6 +185,14 @@ def test_one_launch_fewer_than_planned_is_found_although_the_lanes_agree() -> No
     assert codes(comparison) == ["KRN002"]
     assert (found.update, found.evidence["expected"], found.evidence["found"]) == (4, 5, 4)
     assert found.place == Place(file="recipe/kernels/rms_norm.py", line=51)
+
+
+def test_launches_are_held_against_the_backward_passes_of_their_update_where_the_plan_knows_them() -> None:
+    plan: dict[str, Any] = {"launches_per_update": 10, "launches_by_backward_passes": {"1": 5, "2": 10}}
+    update = parity()[Lane.ARTIFACT].ranks[0].updates[0]
+    of = {passes: update.model_copy(update={"losses": update.losses[:1] * passes}) for passes in (1, 2, 3)}
+    assert {passes: planned_launches(plan, each) for passes, each in of.items()} == {1: 5, 2: 10, 3: 0}
+    assert planned_launches({"launches_per_update": 10}, update) == 10
 
 
 def test_lanes_whose_launches_differ_are_told_where_no_plan_says_more() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import re
@@ -107,6 +108,43 @@ def test_kernels_are_launched_as_often_as_build_settings_say(
     assert per_update == [formulas(config)] * 2
     assert launches == {}
     assert formulas(config) != formulas(quick(depth=3))
+
+
+def test_while_the_batch_grows_an_update_has_the_launches_of_its_micro_batches_and_counts_their_tokens(
+    kit: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launches: list[Counter[str]] = [Counter()]
+    call = nki.Kernel.__call__
+
+    def counted(kernel: Any, *args: Any, **named: Any) -> Any:
+        launches[-1][kernel.__name__] += 1
+        return call(kernel, *args, **named)
+
+    monkeypatch.setattr(nki.Kernel, "__call__", counted)
+    monkeypatch.setattr(prepare, "record_step_boundary", lambda step: launches.append(Counter()))
+    config = quick(num_steps=4, micro_batches=3, batch_warmup_fraction=0.5, muon="nki", log_every=2)
+    train(config)
+    micro_batches = [1, 2, 3, 3]
+    expected = [
+        formulas(dataclasses.replace(config, micro_batches=count, batch_warmup_fraction=0.0)) for count in micro_batches
+    ]
+    assert [dict(each) for each in launches[:-1]] == expected
+    assert torch.load(CHECKPOINT, weights_only=True)["meta"]["total_train_tokens"] == sum(micro_batches) * 2 * 32
+    lines = [match for line in capsys.readouterr().out.splitlines() if (match := STEP.fullmatch(line))]
+    assert [int(match[1]) for match in lines] == [0, 2]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device is here")
+def test_the_same_recipe_trains_on_cuda_by_the_torch_operations(kit: Path) -> None:
+    torch_operations = {"norm": "torch", "rotary": "torch", "mlp": "torch", "loss": "torch"}
+    model = train(quick(device="cuda", **torch_operations))
+    assert {(p.device.type, p.dtype) for p in model.parameters()} == {("cuda", torch.float32)}
+    assert model(torch.zeros(1, 8, dtype=torch.int32, device="cuda")).isfinite().all()
+
+
+def test_kernels_are_refused_on_cuda() -> None:
+    with pytest.raises(ValueError, match="must be 'torch' where 'device' is not 'neuron'"):
+        quick(device="cuda")
 
 
 def test_a_run_repeats_bit_for_bit_and_another_seed_does_not(kit: Path) -> None:

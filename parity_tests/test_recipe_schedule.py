@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from parity_tests.recipe_samples import small
-from recipe.schedule import ChargedClock, learning_rate_multiplier
+from recipe.schedule import ChargedClock, learning_rate_multiplier, micro_batches_of
 from recipe.train import decide
 
 
@@ -107,6 +109,19 @@ def test_the_learning_rate_warms_up_stays_and_cools_down() -> None:
 def test_without_phases_the_learning_rate_is_constant() -> None:
     config = small(warmup_fraction=0.0, cooldown_fraction=0.0)
     assert [learning_rate_multiplier(config, progress) for progress in (0.0, 0.5, 1.0)] == [1.0, 1.0, 1.0]
+
+
+def test_the_batch_grows_over_its_share_of_the_progress_and_has_all_micro_batches_behind_it() -> None:
+    config = small(micro_batches=4, batch_warmup_fraction=0.3, batch_warmup_start=1)
+    points = [(0.0, 1), (0.09, 1), (0.11, 2), (0.21, 3), (0.299, 3), (0.3, 4), (1.0, 4)]
+    assert [micro_batches_of(config, progress) for progress, _ in points] == [count for _, count in points]
+
+
+@pytest.mark.parametrize(("knob", "value"), [("start", 2), ("start", 0), ("fraction", 1.5)])
+def test_a_batch_that_cannot_grow_so_is_refused(knob: str, value: float) -> None:
+    knobs: dict[str, Any] = {"micro_batches": 2, "batch_warmup_fraction": 0.5, f"batch_warmup_{knob}": value}
+    with pytest.raises(ValueError, match=f"knob 'batch_warmup_{knob}' must be"):
+        small(**knobs)
 
 
 def test_a_number_of_steps_rules_the_schedule_but_never_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

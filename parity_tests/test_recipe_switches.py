@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -178,3 +179,25 @@ def test_a_switch_of_the_stack_brings_its_classes_and_words_and_no_others(name: 
     code = "\n".join(line for line in ast.unparse(ast.parse(text)).splitlines() if '"""' not in line)
     everywhere = {word for _, _, some in SWITCHES.values() for word in some}
     assert {word for word in everywhere if word in code} == words
+
+
+LOOP = {
+    "batch_warmup_fraction=0.3": "micro_batches_of(",
+    "row_pool=64": "shuffled(",
+    "compile=true": "compile_whole(",
+    "log_every=10": "step % 10 == 0",
+    "safety_save_every=0.3": "next_save",
+}
+"""Each switch of the training loop, and what the artifact holds for it."""
+
+
+def test_a_switch_of_the_loop_that_is_off_leaves_nothing_and_one_that_is_on_stands_there() -> None:
+    config = ROOT / "recipe/configs/small.yaml"
+    request = Request(settings=ROOT / "recipe/build.yaml", config=config, sets=("micro_batches=2",), contest="embedded")
+    off, on = build(request), build(dataclasses.replace(request, sets=("micro_batches=2", *LOOP)))
+    for text in LOOP.values():
+        assert text not in off.files["train.py"].decode(), text
+        assert text in on.files["train.py"].decode(), text
+    assert not any(kernel.by_passes for kernel in off.kernels.values())
+    assert on.kernels["rms_norm_forward"].by_passes == {1: 5, 2: 10}
+    assert on.kernels["rms_norm_forward"].launches == off.kernels["rms_norm_forward"].launches == 10

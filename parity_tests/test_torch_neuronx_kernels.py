@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import nki
@@ -15,6 +18,8 @@ from torch import Tensor, nn
 from torch_neuronx import compiler, nki_op, wrap_nki
 
 from scorer.room.observer import graphs
+from scorer.room.observer.calls import Followed
+from scorer.room.observer.census import Census
 
 
 @nki.jit
@@ -189,6 +194,26 @@ def test_the_observer_is_told_of_each_compilation() -> None:
     assert [name.partition("/")[2] for name in told] == ["0 (dynamo)", "1 (dynamo)"]
     compiled(torch.zeros(5, device="neuron"))
     assert len(told) == 2
+
+
+def test_a_whole_graph_is_compiled_and_its_operators_are_counted_while_they_are_followed() -> None:
+    program = SimpleNamespace(site=lambda frame: None, frame=lambda frame: None)
+    session = SimpleNamespace(busy=False, in_backward=False, backward_frame=None, working=contextlib.nullcontext)
+    x = torch.zeros(6, 2, device="neuron")
+    compiled = torch.compile(lambda x: (x + 1).cos(), backend="neuron", fullgraph=True)
+    before = len(compiler.graphs)
+    followed = Followed(torch, cast(Any, program), session)
+    followed.begin()
+    compiled(x)
+    followed.end()
+    census = Census(torch, cast(Any, program), session, time.monotonic)
+    census.begin()
+    compiled(x)
+    rows = census.end()["rows"]
+    assert len(compiler.graphs) == before + 1
+    assert {row["operator"]: row["count"] for row in rows} == {"aten::add": 1, "aten::cos": 1}
+    counted = {row["operator"]: row["count"] for row in followed.take()[0]}
+    assert counted.items() >= {"aten::add": 1, "aten::cos": 1}.items()
 
 
 def test_attention_compiles() -> None:

@@ -27,10 +27,10 @@ class Config:
     """All knobs. Sizes count elements, times are seconds, learning rates are those of the flat part of the schedule."""
 
     # Machine and launch. The launch string is made from these, and the run refuses to start under another one.
-    device: Literal["neuron", "cpu"]
+    device: Literal["neuron", "cuda", "cpu"]
     world_size: int  # ranks that torchrun starts
     lnc: Literal[1, 2]  # physical cores per logical core; kernels are specialised for it
-    dtype: Literal["bfloat16", "float32"]  # activations on the Neuron device (a CPU always computes in float32)
+    dtype: Literal["bfloat16", "float32"]  # activations (a CPU always computes in float32)
     seed: int
 
     # Model
@@ -75,6 +75,11 @@ class Config:
     num_steps: int = 0  # stop after so many updates; 0: when the clock says so
     save_factor: float = 1.5  # the last save may take so many times as long as the one that was measured in start-up
     exit_seconds: float = 2.5  # from the end of the last save to that of the process, and what is to be left then
+    batch_warmup_fraction: float = 0.0  # progress in which an update's micro-batches become all; 0.0: none
+    batch_warmup_start: int = 1  # micro-batches of the first update then
+    row_pool: int = 0  # rows from which those of a batch are drawn at random; 0: none, the loader's order
+    compile: bool = False  # forward pass and loss by torch.compile, as one graph
+    log_every: int = 1  # updates for one printed line
     safety_save_every: float = 0.0  # progress between saves that a run leaves which is killed; 0.0: that of start-up
 
     # The author's own evaluation, in development runs only
@@ -186,8 +191,13 @@ class Config:
 
     @property
     def tokens_per_update(self) -> int:
-        """Tokens that all ranks together see in one update."""
-        return self.world_size * self.micro_batches * self.batch_size * self.seq_len
+        """Tokens that all ranks together see in one update, once the batch has its full size."""
+        return self.micro_batches * self.tokens_per_micro_batch
+
+    @property
+    def tokens_per_micro_batch(self) -> int:
+        """Tokens that all ranks together see in one micro-batch."""
+        return self.world_size * self.batch_size * self.seq_len
 
     def __post_init__(self) -> None:
         """Refuse values that no run can use: ValueError."""
@@ -206,6 +216,7 @@ class Config:
             ("ngram_followers", self.ngram_followers),
             ("ngram_refresh", self.ngram_refresh),
             ("ngram_sample", self.ngram_sample),
+            ("log_every", self.log_every),
             ("eval_seq_len", self.eval_seq_len),
             ("eval_batch_size", self.eval_batch_size),
             ("eval_tokens", self.eval_tokens),
@@ -222,6 +233,17 @@ class Config:
             raise ValueError("knobs 'warmup_fraction' and 'cooldown_fraction' must add up to 1 at most")
         if self.save_factor < 1.0 or self.exit_seconds < 0.0:
             raise ValueError("knobs 'save_factor' and 'exit_seconds' must be 1 or more, and 0 or more")
+        if not 0.0 <= self.batch_warmup_fraction <= 1.0:
+            raise ValueError(
+                f"knob 'batch_warmup_fraction' must be 0 or more and 1 at most, found {self.batch_warmup_fraction}"
+            )
+        if self.batch_warmup_fraction > 0.0 and not 1 <= self.batch_warmup_start < self.micro_batches:
+            raise ValueError(
+                f"knob 'batch_warmup_start' must be 1 or more and below micro_batches = {self.micro_batches} where "
+                f"'batch_warmup_fraction' is set, found {self.batch_warmup_start}"
+            )
+        if self.row_pool < 0:
+            raise ValueError(f"knob 'row_pool' must be 0 or more, found {self.row_pool}")
         if not 0.0 <= self.safety_save_every < 1.0:
             raise ValueError(f"knob 'safety_save_every' must be 0 or more and below 1, found {self.safety_save_every}")
         if self.attention_window < 0 or self.logit_softcap < 0.0:

@@ -39,9 +39,13 @@ def join(config: Config) -> Ranks:
             f"launch with --nproc_per_node={config.world_size}"
         )
     if config.world_size > 1:
-        dist.init_process_group("neuron" if config.device == "neuron" else "gloo")
+        dist.init_process_group(
+            "neuron" if config.device == "neuron" else "nccl" if config.device == "cuda" else "gloo"
+        )
     if config.device == "neuron":
         torch.neuron.set_device(local_rank)  # type: ignore[attr-defined]  # from here on "neuron" is this rank's core
+    if config.device == "cuda":
+        torch.cuda.set_device(local_rank)
     return Ranks(rank, torch.device(config.device))
 
 
@@ -55,6 +59,8 @@ def synchronize(config: Config) -> None:
     """Wait until the device has done all that was asked of it, so that the clock can be read."""
     if config.device == "neuron":
         torch.neuron.synchronize()  # type: ignore[attr-defined]  # torch_neuronx adds it
+    if config.device == "cuda":
+        torch.cuda.synchronize()
 
 
 def agree(ranks: Ranks, decision: tuple[float, float]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The clock that the contest charges, and the learning rate that follows it.
+"""The clock that the contest charges, and what follows it: the learning rate and the size of the batch.
 
 Start-up, from launch to the end of the last excluded update, is free up to an allowance; what exceeds it is charged.
 From there to the end of the process every second is charged. Times are seconds of `time.monotonic()`, given by the
@@ -83,3 +83,9 @@ def learning_rate_multiplier(config: Config, progress: float) -> float:
     if progress > 1.0 - cooldown:
         return end + (1.0 - end) * (1.0 - progress) / cooldown
     return 1.0
+
+
+def micro_batches_of(config: Config, progress: float) -> int:
+    """Micro-batches of an update while the batch grows: linear over `progress`, from the first number to the last."""
+    share = min(1.0, progress / config.batch_warmup_fraction)
+    return config.batch_warmup_start + int((config.micro_batches - config.batch_warmup_start) * share)

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 
 import prepare
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from recipe.average import blend, make_average
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
-from recipe.data import training_batches
+from recipe.data import Batches, training_batches
 from recipe.gradients import average_gradients
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.moe import active_parameters
@@ -29,7 +28,7 @@ from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers, set_learning_rate
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
-from recipe.schedule import ChargedClock, learning_rate_multiplier
+from recipe.schedule import ChargedClock, learning_rate_multiplier, micro_batches_of
 
 
 def main(config: Config) -> None:
@@ -63,6 +62,8 @@ def train(config: Config) -> GPT:
     model = make_model(config, activation_dtype(config, ranks.device))
     model.initialize()  # on the CPU, from the same seed: the same weights on every rank and every device
     model.to(ranks.device)
+    if config.compile:
+        compile_whole(config, model)
     parameters = list(model.parameters())
     optimizers, owned = make_optimizers(config, model, ranks)
     if config.world_size > 1 and config.overlap:
@@ -78,7 +79,7 @@ def train(config: Config) -> GPT:
     if config.safety_save_every > 0.0:
         next_save = config.safety_save_every
 
-    step = 0
+    step = tokens = 0
     while True:
         progress, stop = decide(config, clock, step)
         if config.world_size > 1:
@@ -91,11 +92,15 @@ def train(config: Config) -> GPT:
             next_save = progress + config.safety_save_every
         if save_now:
             began = time.monotonic()
-            save(config, ranks, model, step)
+            save(config, ranks, model, step, tokens)
             clock.save_done(began, time.monotonic())
+        if config.batch_warmup_fraction > 0.0:
+            micro_batches = micro_batches_of(config, progress)
+        else:
+            micro_batches = config.micro_batches
         multiplier = learning_rate_multiplier(config, progress)
         set_learning_rate(optimizers, multiplier)
-        loss, epoch = backward(config, model, batches)
+        loss, epoch = backward(config, model, batches, micro_batches)
         if config.world_size > 1:
             if config.overlap:
                 reduction.finish()
@@ -124,12 +129,15 @@ def train(config: Config) -> GPT:
         now = time.monotonic()
         clock.update_done(now)
         seconds = clock.last_update_seconds
-        prepare.print0(
-            f"step {step:05d} | loss {loss:.4f} | lrm {multiplier:.3f} | dt {seconds:.2f}s"
-            f" | tok/s {config.tokens_per_update / max(seconds, 1e-9):,.0f}"
-            f" | remaining_time {clock.remaining(now):.0f}s | epoch {epoch}"
-        )
+        seen = micro_batches * config.tokens_per_micro_batch
+        if config.log_every == 1 or step % config.log_every == 0:
+            prepare.print0(
+                f"step {step:05d} | loss {loss:.4f} | lrm {multiplier:.3f} | dt {seconds:.2f}s"
+                f" | tok/s {seen / max(seconds, 1e-9):,.0f}"
+                f" | remaining_time {clock.remaining(now):.0f}s | epoch {epoch}"
+            )
         step += 1
+        tokens += seen
 
     if config.ema_decay > 0.0:
         if config.ema_blend < 1.0:
@@ -137,22 +145,30 @@ def train(config: Config) -> GPT:
         average.put_in_place()
         if config.world_size > 1:
             share_parameters(config, ranks, owned)
-    save(config, ranks, model, step)
+    save(config, ranks, model, step, tokens)
     if config.world_size > 1:
         leave()
-    print_summary(config, clock, step, sum(parameter.numel() for parameter in parameters))
+    print_summary(config, clock, step, tokens, sum(parameter.numel() for parameter in parameters))
     if config.experts > 0:
         prepare.print0(f"active_params_M: {active_parameters(model) / 1e6!r}")
     return model
 
 
-def save(config: Config, ranks: Ranks, model: GPT, step: int) -> None:
+def compile_whole(config: Config, model: GPT) -> None:
+    """Make the forward pass with the loss one compiled graph, and its backward pass another.
+
+    Every update has the same shapes, so both are compiled in the first one, which is start-up.
+    """
+    model.compile(backend="neuron" if config.device == "neuron" else "inductor", fullgraph=True, dynamic=False)
+
+
+def save(config: Config, ranks: Ranks, model: GPT, step: int, tokens: int) -> None:
     """Leave the model after `step` updates, in the place of what was saved before. A run that is killed leaves that."""
     if ranks.rank == 0:
         save_checkpoint(
             model,
             config,
-            {"step": step, "total_train_tokens": step * config.tokens_per_update, "world_size": config.world_size},
+            {"step": step, "total_train_tokens": tokens, "world_size": config.world_size},
         )
 
 
@@ -167,22 +183,22 @@ def decide(config: Config, clock: ChargedClock, step: int) -> tuple[float, float
     return progress, float(stop)
 
 
-def backward(config: Config, model: GPT, batches: Iterator[tuple[Tensor, Tensor, dict[str, int]]]) -> tuple[float, int]:
+def backward(config: Config, model: GPT, batches: Batches, micro_batches: int) -> tuple[float, int]:
     """Accumulate the gradients of one update; returns this rank's mean loss, and the epoch."""
     total = 0.0
     epoch = 0
-    for _ in range(config.micro_batches):
+    for _ in range(micro_batches):
         inputs, targets, state = next(batches)
         loss = model(inputs, targets)
         if config.micro_batches > 1:
-            loss = loss / config.micro_batches
+            loss = loss / micro_batches
         loss.backward()
         total += loss.item()
         epoch = state["epoch"]
     return total, epoch
 
 
-def print_summary(config: Config, clock: ChargedClock, steps: int, num_params: int) -> None:
+def print_summary(config: Config, clock: ChargedClock, steps: int, tokens: int, num_params: int) -> None:
     """Print what the run was and took, after a line of dashes."""
     now = time.monotonic()
     prepare.print0("---")
@@ -191,7 +207,7 @@ def print_summary(config: Config, clock: ChargedClock, steps: int, num_params: i
     prepare.print0(f"charged_seconds_est: {clock.charged(now)!r}")
     prepare.print0(f"over_budget: {clock.remaining(now) < 0.0}")
     prepare.print0(f"num_steps: {steps}")
-    prepare.print0(f"total_tokens_M: {steps * config.tokens_per_update / 1e6!r}")
+    prepare.print0(f"total_tokens_M: {tokens / 1e6!r}")
     prepare.print0(f"world_size: {config.world_size}")
     prepare.print0(f"seq_len: {config.seq_len}")
     prepare.print0(f"num_params_M: {num_params / 1e6!r}")

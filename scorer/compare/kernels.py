@@ -104,20 +104,22 @@ def _against_plan(case: Case, receipt: Receipt, planned: dict[str, dict[str, Any
                 finding(KRN001, message, place=place, lane=lane, evidence={"kernel": kernel, "expected": wanted}),
             )
             continue
-        wrong = [(key, count) for key, count in sorted(counts.items()) if wanted is not None and count != wanted]
+        planned_counts = {(rank.rank, u.update): planned_launches(plan, u) for rank in ranks for u in rank.updates}
+        wrong = [key for key, count in sorted(counts.items()) if planned_counts[key] not in (None, count)]
         if wrong:
-            (rank, update), count = wrong[0]
+            rank, update = wrong[0]
+            count, expected = counts[wrong[0]], planned_counts[wrong[0]]
             yield (
                 kernel,
                 finding(
                     KRN002,
                     f"{lane} lane: {kernel} ran {_times(count)} in update {update} on rank {rank}, the plan says "
-                    f"{_times(wanted)} ({len(wrong)} of {len(counts)} updates differ)",
+                    f"{_times(expected)} ({len(wrong)} of {len(counts)} updates differ)",
                     place=place,
                     lane=lane,
                     rank=rank,
                     update=update,
-                    evidence={"kernel": kernel, "expected": wanted, "found": count},
+                    evidence={"kernel": kernel, "expected": expected, "found": count},
                 ),
             )
     known = set(planned)
@@ -127,6 +129,18 @@ def _against_plan(case: Case, receipt: Receipt, planned: dict[str, dict[str, Any
         )
         message = f"{lane} lane: {kernel} runs, and the manifest does not list it"
         yield kernel, finding(KRN004, message, place=case.place(receipt, site), lane=lane, evidence={"kernel": kernel})
+
+
+def planned_launches(plan: dict[str, Any], update: Update) -> int | None:
+    """How often an update is to launch a kernel, by the manifest; None where that says nothing.
+
+    Where updates differ in the number of their backward passes, by that number: none in an update of another.
+    """
+    by_passes: dict[str, int] | None = plan.get("launches_by_backward_passes")
+    if by_passes is not None:
+        return by_passes.get(str(len(update.losses)), 0)
+    launches: int | None = plan.get("launches_per_update")
+    return launches
 
 
 def _between(case: Case, local: Receipt, artifact: Receipt) -> Iterator[tuple[str, Finding]]:

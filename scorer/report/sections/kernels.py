@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scorer.compare.case import Case
+from scorer.compare.kernels import planned_launches
 from scorer.room.receipts import Receipt, Site
 
 
@@ -34,13 +35,16 @@ def kernels(case: Case) -> tuple[KernelView, ...]:
         counts = (left.get(kernel, _NO_LAUNCHES).counts, right.get(kernel, _NO_LAUNCHES).counts)
         agree = local is None or candidate is None or counts[0] == counts[1]
         if per_update is not None and candidate is not None:
-            agree = agree and set(counts[1]) == {per_update}
+            updates = [update for rank in candidate.ranks for update in rank.updates]
+            planned = tuple(planned_launches(declared, update) for update in updates) or (per_update,)
+            agree = agree and (counts[1] == planned if kernel in right else not any(planned))
+        by_passes: dict[str, int] = declared.get("launches_by_backward_passes", {"": per_update})
         seen = right.get(kernel) or left.get(kernel) or _NO_LAUNCHES
         site = case.artifact.place_of(seen.site, case.profile.launch.script)
         shown.append(
             KernelView(
                 kernel=kernel,
-                expected="" if per_update is None else str(per_update),
+                expected="" if per_update is None else _span(tuple(by_passes.values())),
                 local=_span(counts[0]) if local else "",
                 artifact=_span(counts[1]) if candidate else "",
                 agree=agree,

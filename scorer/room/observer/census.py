@@ -20,6 +20,10 @@ class Census:
         times = Times(clock)
 
         class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+            @classmethod
+            def ignore_compile_internals(cls) -> bool:  # else torch would compile nothing while operators are seen
+                return True
+
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 kwargs = kwargs or {}
                 if session.busy:
