@@ -124,6 +124,18 @@ def test_learning_and_time_are_told_apart() -> None:
     assert (found.equal_steps, found.step_ratio) == (920, 0.92)
 
 
+def test_programs_that_stop_after_a_number_of_steps_are_scored_at_equal_steps() -> None:
+    cost = -0.2 / (4 * math.log(2)) * math.log(1 / 1.05)
+    found = change.compare(ran(100, 1.0, 1.2), ran(100, 1.05, 1.19), PROFILE)
+    assert found.fixed_steps
+    assert found.step_ratio == pytest.approx(1 / 1.05)
+    assert found.per_step == pytest.approx(-0.01)
+    assert found.at_equal_time == pytest.approx(-0.01 + cost)
+    by_clock = change.compare(ran(100, 1.0, 1.2), ran(100, 1.01, 1.19), PROFILE)
+    assert (by_clock.fixed_steps, by_clock.step_ratio) == (False, 1.0)
+    assert by_clock.at_equal_time == pytest.approx(-0.01)
+
+
 def raced(losses: tuple[float, float], seconds: tuple[float, float], failed: Lane | None = None) -> Race:
     receipts = []
     for lane, loss in zip((Lane.LOCAL, Lane.ARTIFACT), losses, strict=True):

@@ -4,7 +4,8 @@ What a change gives is told in numbers that belong together. At equal time: the 
 equal steps: the difference of the training losses over the last quarter of the steps that both made. What the step time
 costs: the time held other many steps, which are worth as much as the old program's own loss falls with the logarithm of
 its steps (a line through its second half), and beside it as much as the contest's profile says. What is left of the
-difference at equal time without that cost is learned per step.
+difference at equal time without that cost is learned per step. Programs that stop after a number of steps are scored at
+equal steps: there the cost is added instead.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from scorer.trusted import settings as ways
 SCHEMA_VERSION = 1
 TAIL = 4  # losses are compared over the last one of so many parts of the steps that both made
 FEWEST_STEPS = 8  # a line through fewer losses says nothing
+FIXED = 2  # programs stopped by the clock make other numbers of steps, where their times differ by more than so many
 LN2 = math.log(2)
 
 
@@ -52,9 +54,10 @@ class PairResult(Part):
     seed: str
     old: Arm
     new: Arm
-    step_ratio: float = Field(description="steps of the new one over the old one's")
+    step_ratio: float = Field(description="steps that the same time holds, new over old")
     time_ratio: float = Field(description="seconds per step, new over old")
-    at_equal_time: float
+    fixed_steps: bool = Field(description="whether both stopped after a number of steps, and not by the clock")
+    at_equal_time: float = Field(description="of the scores; of fixed steps with what the steps cost added")
     at_equal_steps: float
     equal_steps: int = Field(description="steps at whose end the losses are compared")
     bpb_per_percent: float | None = Field(description="what 1 % more steps give by the old run's own curve")
@@ -168,16 +171,21 @@ def compare(old: Arm, new: Arm, profile: Profile) -> PairResult:
     steps = min(len(old.losses), len(new.losses))
     tail = slice(steps - max(1, steps // TAIL), steps)
     nats = statistics.fmean(new.losses[tail]) - statistics.fmean(old.losses[tail]) if steps else math.nan
-    ratio, at_equal_time = new.steps / old.steps, new.val_bpb - old.val_bpb
+    scores = new.val_bpb - old.val_bpb
+    time_ratio = new.seconds_per_step / old.seconds_per_step
+    is_fixed = old.steps == new.steps and abs(time_ratio - 1) * old.steps > FIXED
+    ratio = 1 / time_ratio if is_fixed else new.steps / old.steps
     slope = _slope(old)
     cost = None if slope is None else slope * math.log(ratio)
+    at_equal_time = scores + (cost or 0.0) if is_fixed else scores
     stated = profile.facts.noise.bpb_per_percent_of_steps if profile.facts is not None else None
     return PairResult(
         seed=old.seed,
         old=old,
         new=new,
         step_ratio=ratio,
-        time_ratio=new.seconds_per_step / old.seconds_per_step,
+        time_ratio=time_ratio,
+        fixed_steps=is_fixed,
         at_equal_time=at_equal_time,
         at_equal_steps=nats / (LN2 * old.bytes_per_token),
         equal_steps=steps,

@@ -40,7 +40,8 @@ Key = tuple[str, Stack, str, str]  # phase, stack, operator, kernel
 class Flame:
     """Records from `begin` to `end`. The session tells of phases, launches and of what is the observer's own."""
 
-    def __init__(self, torch: Any, program: Any, session: Session) -> None:
+    def __init__(self, torch: Any, program: Any, session: Session, compiles: bool) -> None:
+        """`compiles`: whether the program uses torch.compile."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
         flame = self
@@ -57,6 +58,8 @@ class Flame:
         self._module_call = torch.nn.Module._call_impl.__code__
         device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
         self._wait = None if device is None else torch.accelerator.synchronize
+        # Under a dispatch mode dynamo would give the program's functions up for good.
+        self._eager: Any = torch.compiler.set_stance if compiles else None
         self._work: Any = torch.distributed.Work if torch.distributed.is_available() else None
         self._rows: dict[Key, list[Any]] = {}
         self._codes: dict[int, CodeType] = {}
@@ -74,6 +77,8 @@ class Flame:
         """The update begins, in this thread."""
         if self._work is not None:
             self._watch_waiting()
+        if self._eager is not None:
+            self._eager("force_eager")
         self._mode.__enter__()
         self._last_node = self._origins.number()
         self._began = self._since = clock()
@@ -83,6 +88,8 @@ class Flame:
         ended = clock()
         self._charge(self._around(frame), ended)
         self._mode.__exit__(None, None, None)
+        if self._eager is not None:
+            self._eager("default")
         if self._work is not None:
             self._work.wait = self._real_wait
         frames: dict[tuple[int, int], int] = {}

@@ -90,7 +90,7 @@ class Session:
         self._closed_at = real_monotonic()
         self._last_seconds = 0.0  # of the update closed last
         self._seconds = 0.0
-        self._is_training = self._is_spending = False
+        self._is_training = self._is_spending = self._compiles = False
 
     # -- the process ---------------------------------------------------------------------------------------------
 
@@ -358,6 +358,7 @@ class Session:
 
     def asked_to_compile(self) -> None:
         """The program asks for compiled code, which it would not get while operators are followed: count one update."""
+        self._compiles = True
         if self._followed is not None and self._update != self.settings.census_update:
             self._followed.end()
             self._followed = None
@@ -392,7 +393,7 @@ class Session:
 
     def _begin_flame_if_due(self) -> None:
         if self._update in self.settings.profiled and self.torch is not None:
-            self._flame = Flame(self.torch, self.program, self)
+            self._flame = Flame(self.torch, self.program, self, self._compiles)
             self._closed_at = real_monotonic()
             self._flame.begin()
 
