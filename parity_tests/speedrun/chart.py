@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHADES = 8  # as many as page.html.j2 has; more systems share them
+BEGINNING = 0.05  # of a run's updates: what is above the losses behind them lies outside of the plot
 SMOOTHED = 0.03  # of a run's updates: a point is the mean of so many around it
 POINTS = 200  # of a curve
 WIDTH, HEIGHT = 6.4, 3.6  # inches
@@ -35,16 +36,23 @@ def loss_chart(race: Race, axis: Axis) -> str:
         axes = _axes(figure)
         for number, system in enumerate(race.systems):
             for run in system.runs:
-                if run.losses:
-                    axes.plot(*curve(run, axis), color=PLACEHOLDERS[shade(number)], linewidth=1.3, alpha=0.8)
+                axes.plot(*curve(run, axis), color=PLACEHOLDERS[shade(number)], linewidth=1.3, alpha=0.8)
+        axes.set_ylim(top=max(_loss_behind_beginning(run) for system in race.systems for run in system.runs))
         axes.set_ylabel("training loss, nats per token", color=COLOURS["muted"])
         axes.set_xlabel("update" if axis == "updates" else "charged seconds", color=COLOURS["muted"])
 
     return drawn(draw, axis, WIDTH, HEIGHT, PLACEHOLDERS)
 
 
+def _loss_behind_beginning(run: Run) -> float:
+    _, losses = curve(run, "updates")
+    return losses[round(BEGINNING * (len(losses) - 1))] if losses else 0.0
+
+
 def curve(run: Run, axis: Axis) -> tuple[list[float], list[float]]:
     """Places on the axis and smoothed losses, at most `POINTS` of them and evenly spread over the updates."""
+    if not run.losses:
+        return [], []
     half = max(1, round(SMOOTHED * run.steps / 2))
     clock = [*itertools.accumulate(run.seconds)]
     start_up = clock[run.excluded - 1] if run.excluded else 0.0

@@ -19,7 +19,7 @@ def page(race: Race) -> str:
     return render(
         "page.html.j2",
         beside=Path(__file__).parent,
-        verdict="pass" if race.is_whole else "fail",
+        verdict="pass" if race.passed else "fail",
         reason=told(race),
         race=race,
         columns=columns(race),

@@ -70,6 +70,18 @@ class Race(Part):
         """Whether every run counts."""
         return all(system.problem is None for system in self.systems)
 
+    @property
+    def reaches(self) -> bool | None:
+        """Whether the best system is as much below the baseline as wanted; None where the baseline has no rival."""
+        if self.best is None or self.baseline is None or len(self.systems) == 1:
+            return None
+        return self.best.against is not None and -self.best.against >= WANTED
+
+    @property
+    def passed(self) -> bool:
+        """Whether every run counts, and the target is not missed."""
+        return self.is_whole and self.reaches is not False
+
 
 def order(systems: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[str, int]]:
     """Every system once in each seed's round; each round begins with another one, so that none is always first."""
@@ -150,7 +162,7 @@ def told(race: Race) -> str:
     if baseline is None or best is baseline or best.against is None:
         against = "" if baseline is None else ": no system is better than the baseline"
         return f"{best.name} is best with {best.val_bpb.mean:.4f} bits per byte{against}"
-    met = "met" if -best.against >= WANTED else "missed"
+    met = "met" if race.reaches else "missed"
     return (
         f"{best.name} is best with {best.val_bpb.mean:.4f} bits per byte, {-100 * best.against:.1f} % below the "
         f"baseline at equal time: the target of {100 * WANTED:g} % is {met}"

@@ -47,7 +47,7 @@ def with_spread(value: Spread | None, form: str) -> str:
 
 def show(race: Race, console: Console) -> None:
     """Print what came out, the table, and what the race was made with."""
-    style = "green" if race.is_whole else "red"
+    style = "green" if race.passed else "red"
     title = f"{race.seconds:g} s each, {race.contest} v{race.contest_version}"
     console.print(Panel(Text(told(race)), border_style=style, box=box.ROUNDED, title=title, title_align="left"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
