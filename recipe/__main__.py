@@ -11,6 +11,7 @@ import prepare
 
 from recipe.config import ConfigError, load_config
 from recipe.evaluate import report
+from recipe.live import live
 from recipe.train import train
 
 
@@ -21,7 +22,8 @@ def run() -> None:
     except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    model = train(config)
+    with live(config):
+        model = train(config)
     if prepare.get_dist_info()[1] == 0:
         report(config, model)
 
