@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = ("3.11", "3.12", "3.13")
 WORLDS = (1, 2, 4, 8)  # numbers of ranks at which a program must make the same updates
+STAND_INS = os.pathsep.join(str(ROOT / "scorer" / "standins" / name) for name in ("neuron", "kit"))
 # What a session may know of its caller: where to keep caches and temporary files, whether a terminal is there, and
 # where a workflow wants its summary.
 KEPT = (
@@ -255,6 +256,12 @@ def speedrun(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none", requires=["base"])
+def trainers(session: nox.Session) -> None:
+    """Time updates of the recipe beside those of a checkout of nanochat (--nanochat DIR), same shape: at least 1.2."""
+    python(session, "-m", "parity_tests.bench_trainers", *session.posargs, PYTHONPATH=STAND_INS)
+
+
+@nox.session(venv_backend="none", requires=["base"])
 def tests(session: nox.Session) -> None:
     """Run the tests (everything but the long suites)."""
     python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs)
@@ -312,8 +319,7 @@ def bench(session: nox.Session) -> None:
     python(session, "-m", "parity_tests.bench_observer", *session.posargs)
     python(session, "-m", "parity_tests.bench_trusted")
     python(session, "-m", "parity_tests.bench_kernels")
-    stand_ins = os.pathsep.join(str(ROOT / "scorer" / "standins" / name) for name in ("neuron", "kit"))
-    python(session, "-m", "parity_tests.bench_device", PYTHONPATH=stand_ins)
+    python(session, "-m", "parity_tests.bench_device", PYTHONPATH=STAND_INS)
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -1,10 +1,9 @@
-"""Training speed of the recipe against nanochat's: python -m parity_tests.bench_trainers --nanochat DIR [--rounds N].
+"""Training speed of the recipe against nanochat's: nox -s trainers -- --nanochat DIR [--rounds N].
 
 DIR is a checkout of nanochat, of which `nanochat/gpt.py` and its optimizer are imported as they are. Both make whole
 updates (forward, backward, optimizer step, gradients dropped) of a model of the same shape on the same tokens: eager,
 in float32, on one thread each. Each has a process of its own, and they take turns, so that a load of the machine meets
-both alike; printed is the median of the rounds' ratios of processor time. Exit code 1 below 1.2. The stand-ins must be
-on PYTHONPATH, as `nox -s bench` has them.
+both alike; printed is the median of the rounds' ratios of processor time. Exit code 1 below 1.2.
 """
 
 from __future__ import annotations
@@ -130,9 +129,9 @@ def compared(config: Config, checkout: Path, rounds: int) -> float:
 
 def main() -> None:
     """Run both shapes."""
-    parser = argparse.ArgumentParser(prog="python -m parity_tests.bench_trainers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="nox -s trainers --", description=__doc__)
     parser.add_argument("--nanochat", type=Path, required=True, help="a checkout: DIR/nanochat/gpt.py")
-    parser.add_argument("--config", default="embedded", help="recipe/configs/NAME.yaml (default: embedded)")
+    parser.add_argument("--config", default="baseline-embedded", help="recipe/configs/NAME.yaml")
     parser.add_argument("--rounds", type=int, default=20, help="updates of each (default: 20)")
     chosen = parser.parse_args()
     os.environ["TORCHDYNAMO_DISABLE"] = "1"  # eager: what they compile, too

@@ -28,7 +28,7 @@ from scorer.cli.console import standard_output
 from scorer.cli.progress import Progress
 from scorer.contest import Profile, ProfileError, load
 from scorer.files import write_atomic
-from scorer.room.cleanroom import guard
+from scorer.room.cleanroom import RoomError, StoppedError, guard
 from scorer.room.kit import KitError, KitPaths, ensure_kit
 from scorer.room.launch import LaunchError
 
@@ -44,9 +44,12 @@ def main() -> int:
         if chosen.negative:
             return _negative(chosen, console)
         race = _race(chosen, console)
-    except (entries.EntryError, LaunchError, ArtifactError, ProfileError, KitError) as error:
+    except (entries.EntryError, LaunchError, ArtifactError, ProfileError, KitError, RoomError) as error:
         print(f"speedrun: {error}", file=sys.stderr)
         return 2
+    except (KeyboardInterrupt, StoppedError):
+        print("speedrun: stopped; the runs that had ended are kept, and the same command goes on", file=sys.stderr)
+        return 130
     write_atomic(chosen.out / "race.json", race.model_dump_json(indent=1) + "\n")
     write_atomic(chosen.out / "race.html", page(race))
     shown.show(race, console)
