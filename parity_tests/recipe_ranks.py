@@ -16,6 +16,7 @@ from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, share_parameters
+from recipe.row_table import dense_parameters
 
 UPDATES = 3
 ROWS = 4  # of all ranks together
@@ -35,10 +36,9 @@ def run(rank: int, world_size: int, directory: str) -> None:
     if world_size > 1:
         dist.init_process_group("gloo", f"file://{directory}/meet-{world_size}", rank=rank, world_size=world_size)
     ranks = Ranks(rank, torch.device("cpu"))
-    found = {
-        name: trained(on_cpu(world_size=world_size, micro_batches=2, **knobs), ranks)
-        for name, knobs in VARIANTS.items()
-    }
+    sizes = {"world_size": world_size, "micro_batches": 2, "batch_size": ROWS // world_size // 2}
+    pairs = {"bigram_rows": 97, "bigram_width": 8}  # a table whose rows all ranks update
+    found = {name: trained(on_cpu(**sizes, **pairs, **knobs), ranks) for name, knobs in VARIANTS.items()}
     found["ngrams"] = counted(
         on_cpu(world_size=world_size, ngram="torch", ngram_orders="2,3", ngram_slots=64, ngram_refresh=1), ranks
     )
@@ -68,7 +68,7 @@ def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
     model.initialize()
     optimizers, owned = make_optimizers(config, model, ranks)
     if config.world_size > 1 and config.overlap:
-        reduction = make_overlapped_gradients(config, list(model.parameters()))
+        reduction = make_overlapped_gradients(config, dense_parameters(model))
         sharing = OverlappedSharing(ranks, optimizers, owned)
     generator = torch.Generator().manual_seed(1)
     for _ in range(UPDATES):
@@ -79,7 +79,7 @@ def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
             assert len(reduction.begun) == len(reduction.buckets) > 3, "all are on their way when backward ends"
             reduction.finish()
         elif config.world_size > 1:
-            average_gradients(config, list(model.parameters()))
+            average_gradients(config, dense_parameters(model))
         for optimizer in optimizers:
             optimizer.step()
             if config.world_size > 1 and config.overlap:

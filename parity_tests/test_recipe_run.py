@@ -69,7 +69,8 @@ def formulas(config: Config) -> dict[str, int]:
         {"attention": "nki", "conv": "nki", "conv_taps": 2, "mlp": "fused", "loss": "fused", "micro_batches": 2},
         {"attention": "nki", "mlp": "fused", "activation": "swiglu", "logit_softcap": 0.0, "lnc": 1, "depth": 2},
         {"mlp": "nki", "activation": "swiglu", "loss": "fused", "logit_softcap": 0.0},
-        {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "ngram_refresh": 1, "micro_batches": 2},
+        {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "ngram_refresh": 1, "micro_batches": 2}
+        | {"bigram_rows": 97, "bigram_width": 8},
         {"projection": "fp8_nki", "mlp": "fused", "muon": "nki", "muon_steps": "polar_express", "lnc": 1},
         {"experts": 3, "expert_width": 16, "projection": "fp8_nki", "loss": "fused", "micro_batches": 2},
     ],

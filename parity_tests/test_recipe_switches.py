@@ -134,7 +134,8 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
     assert bool(stated) == any(operation.startswith("Nki") for operation in expected)
 
 
-STACK = ["attention", "block", "gates", "model", "moe", "recall"]  # modules whose classes switches choose
+# Modules whose classes switches choose.
+STACK = ["attention", "bigram", "block", "gates", "model", "moe", "recall", "row_table"]
 ALWAYS = {"Attention", "Stack", "Block", "GPT", "Positions"}
 SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, and words in the code
     "none": ({}, set(), set()),
@@ -153,6 +154,11 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
         {"experts": 4, "expert_width": 16, "attention_every": 2, "loss": "fused"},
         {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT", "RoutedFusedHeadGPT", "FusedHeadGPT"},
         {"layer % 2", "'balance'", "active_params_M"},
+    ),
+    "bigrams": (
+        {"bigram_rows": 97, "bigram_width": 8},
+        {"BigramEmbedding", "NarrowBigramEmbedding", "RowTable", "Read", "RowAdagrad"},
+        {"bigrams_of", "dense_parameters"},
     ),
     "gates": (
         {"attention_gate": "true", "smear_gate": "true"},

@@ -38,6 +38,9 @@ def model_config(config: Config) -> dict[str, int | float | str]:
         found["window_pattern"] = config.window_pattern
     if config.attention_every > 1:
         found["attention_every"] = config.attention_every
+    if config.bigram_rows > 0:
+        found["bigram_rows"] = config.bigram_rows
+        found["bigram_width"] = config.bigram_width
     if config.experts > 0:
         found["experts"] = config.experts
         found["experts_per_token"] = config.experts_per_token

@@ -108,6 +108,8 @@ class Config:
     expert_width: int = 0  # hidden width of an expert
     capacity_factor: float = 1.25  # tokens that an expert takes in training / its share of them if all took as many
     balance_weight: float = 0.01  # of the loss that keeps experts equally busy, in each block
+    bigram_rows: int = 0  # of a table that a hash of each token and the one before it reads, too; 0: none
+    bigram_width: int = 0  # of its rows; where it is below width, a product behind it spreads them
     projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
     ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
     ngram_orders: str = "2,3,4,6,9,16"  # tokens of an n-gram, the predicted one included
@@ -115,6 +117,8 @@ class Config:
     ngram_followers: int = 8  # of a context, that are counted and get a bias
     ngram_refresh: int = 8  # updates in which the whole table is made anew, a part in each
     ngram_sample: int = 1  # of so many rows of a batch one is counted
+
+    bigram_lr: float = 0.1  # row-wise Adagrad
 
     # Optimizers: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
@@ -274,6 +278,18 @@ class Config:
             raise ValueError(
                 "knobs 'norm', 'rotary', 'mlp', 'loss' (or 'chunked'), 'attention' and 'conv' must be 'torch' where "
                 "'device' is not 'neuron'"
+            )
+        if self.bigram_rows < 0 or 0 < self.bigram_rows < 3:
+            raise ValueError(f"knob 'bigram_rows' must be 0 or 3 or more, found {self.bigram_rows}")
+        if self.bigram_rows > 0 and not 1 <= self.bigram_width <= self.width:
+            raise ValueError(
+                f"knob 'bigram_width' must be 1 to width = {self.width} where 'bigram_rows' is above 0, "
+                f"found {self.bigram_width}"
+            )
+        if self.bigram_rows > 0 and self.vocab_size > 65_536:
+            raise ValueError(
+                f"knob 'bigram_rows' must be 0 where 'vocab_size' is above 65536, found {self.bigram_rows}: the hash "
+                "of pairs must stay within 32 bits"
             )
         if self.experts < 0 or self.experts == 1:
             raise ValueError(f"knob 'experts' must be 0 or 2 or more, found {self.experts}")

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from recipe.bigram import make_bigram_embedding
 from recipe.config import Config
 from recipe.gates import Smear
 from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalConvolution
@@ -32,6 +33,8 @@ def make_embedding(config: Config, dtype: torch.dtype) -> nn.Embedding:
 def make_entry(config: Config, dtype: torch.dtype) -> nn.Module:
     """From tokens to what the first block is given: embedding, smear and norm; `dtype`: of the activations."""
     entry: nn.Module = make_embedding(config, dtype)
+    if config.bigram_rows > 0:
+        entry = make_bigram_embedding(config, entry, dtype)
     if config.smear_gate:
         entry = nn.Sequential(entry, Smear(config.width))
     if config.residual_mix:

@@ -28,13 +28,17 @@ from recipe.model import GPT, activation_dtype
 from recipe.ownership import deal
 from recipe.ranks import Ranks
 from recipe.rounding import round_parameters
+from recipe.row_table import make_row_optimizer, row_tables
 
 
 def make_optimizers(
     config: Config, model: GPT, ranks: Ranks
 ) -> tuple[list[torch.optim.Optimizer], list[list[nn.Parameter]]]:
-    """The two optimizers, and the parameters that each rank owns."""
+    """The optimizers, and the parameters that each rank owns."""
     matrices, gains = model.matrices(), model.gains()
+    if config.bigram_rows > 0:
+        (rows,) = row_tables(model)
+        gains = [parameter for parameter in gains if parameter is not rows.weight]
     tables, head = model.tables(), list(model.head.parameters())
     owned = deal(config, matrices, [*tables, *head, *gains])
     mine = {id(parameter) for parameter in owned[ranks.rank]}
@@ -57,10 +61,13 @@ def make_optimizers(
     )
     if config.rounds_parameters:
         round_parameters(config, model)  # the optimizers have copied what this rank owns
-    for optimizer in (muon, adamw):
+    optimizers: list[torch.optim.Optimizer] = [muon, adamw]
+    if config.bigram_rows > 0:
+        optimizers.append(make_row_optimizer(config, rows, lr=config.bigram_lr))
+    for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["flat_lr"] = group["lr"]
-    return [muon, adamw], owned
+    return optimizers, owned
 
 
 def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], multiplier: float) -> None:

@@ -28,6 +28,7 @@ from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers, set_learning_rate
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
+from recipe.row_table import dense_parameters
 from recipe.schedule import ChargedClock, learning_rate_multiplier, micro_batches_of
 
 
@@ -65,6 +66,8 @@ def train(config: Config) -> GPT:
     if config.compile:
         compile_whole(config, model)
     parameters = list(model.parameters())
+    if config.bigram_rows > 0:
+        parameters = dense_parameters(model)
     optimizers, owned = make_optimizers(config, model, ranks)
     if config.world_size > 1 and config.overlap:
         reduction = make_overlapped_gradients(config, parameters)
@@ -148,7 +151,7 @@ def train(config: Config) -> GPT:
     save(config, ranks, model, step, tokens)
     if config.world_size > 1:
         leave()
-    print_summary(config, clock, step, tokens, sum(parameter.numel() for parameter in parameters))
+    print_summary(config, clock, step, tokens, sum(parameter.numel() for parameter in model.parameters()))
     if config.experts > 0:
         prepare.print0(f"active_params_M: {active_parameters(model) / 1e6!r}")
     return model
