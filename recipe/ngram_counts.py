@@ -39,13 +39,14 @@ class NgramCounts:
         self.rank = rank
         self.world_size = world_size
         rows = len(orders) * slots // world_size
-        self.check = np.full(rows, EMPTY)
-        self.strength = np.zeros(rows, np.int64)
-        self.total = np.zeros(rows, np.int64)  # tokens behind the context since it took the slot
-        self.below = np.full(rows, -1)  # the row, of all ranks', and ...
-        self.below_check = np.full(rows, EMPTY)  # ... the check of the context of the next lower order
-        self.follower = np.full((rows, followers), NOBODY)
-        self.count = np.zeros((rows, followers), np.int64)
+        self.check = np.full(rows, EMPTY, np.int32)
+        self.strength = np.zeros(rows, np.int32)
+        self.total = np.zeros(rows, np.int32)  # tokens behind the context since it took the slot
+        self.below = np.full(rows, -1, np.int32)  # the row, of all ranks', and ...
+        self.below_check = np.full(rows, EMPTY, np.int32)  # ... the check of the context of the next lower order
+        self.follower = np.full((rows, followers), NOBODY, np.int32)
+        self.count = np.zeros((rows, followers), np.int32)
+        self.changed = np.zeros(rows, np.bool_)  # since somebody last looked, who says so here
         self.alone = np.zeros(vocabulary, np.int64)  # tokens, whatever the context
 
     def add(self, rows: Tensor) -> None:
@@ -85,8 +86,9 @@ class NgramCounts:
         self.strength[row[holds]] += seen[holds]
         # Of the others that want a slot the most frequent is heard, of equals the one with the lowest check.
         others = np.flatnonzero(~holds)
-        others = others[np.lexsort((-seen[others], row[others]))]
-        heard = others[_runs(row[others])[1]]
+        bid = (seen[others] << CHECK_BITS) + 2**CHECK_BITS - 1 - check[others]
+        _, start, several = _runs(row[others])
+        heard = others[bid == np.repeat(np.maximum.reduceat(bid, start) if start.size else bid, several)]
         place = row[heard]
         self.strength[place] -= seen[heard]
         wins = (self.strength[place] < 0) | (self.check[place] == EMPTY)
@@ -100,6 +102,7 @@ class NgramCounts:
         self.count[place] = 0
         holds = self.check[row] == check
         self.total[row[holds]] += seen[holds]
+        self.changed[row[holds]] = True
         return np.asarray(holds)
 
     def _follow(self, row: Whole, follower: Whole, count: Whole) -> None:
@@ -108,7 +111,10 @@ class NgramCounts:
         known = same.any(1)
         self.count[row[known], same[known].argmax(1)] += count[known]
         new = np.flatnonzero(~known)
-        new = new[np.lexsort((-count[new], row[new]))]  # the most frequent of a row first
+        rank = MAX_TOKENS - np.minimum(count[new], MAX_TOKENS)
+        new = new[
+            np.argsort((row[new] * MAX_TOKENS + rank) * MAX_TOKENS + follower[new])
+        ]  # of a row the frequent first
         _, start, several = _runs(row[new])
         turn = np.arange(new.size) - np.repeat(start, several)
         come = turn < self.count.shape[1]

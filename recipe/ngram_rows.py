@@ -25,7 +25,7 @@ from recipe.ngram_counts import NOBODY, NgramCounts, Whole
 
 Real = NDArray[np.float32]
 
-STRENGTH = 1.0  # tokens' worth of belief in what the lower order predicts
+STRENGTH = 0.3  # tokens' worth of belief in what the lower order predicts
 DISCOUNT = 0.5
 LEAVE_ONE_OUT = 1.0
 
@@ -45,19 +45,32 @@ class NgramRows:
         self.rest = np.ones(rows, np.float32)  # the factor that a prediction shares with those of all other tokens
 
     def packed(self, part: int) -> NDArray[np.int32]:
-        """This rank's rows of a part: check, rest, followers and gains side by side, fp32 as its bits."""
+        """This rank's rows of a part: check, rest, followers and gains side by side, fp32 as its bits. Those are made
+        anew whose counts have changed.
+        """
+        counts, followers = self.counts, self.follower.shape[1]
         first, end = self._span(part)
-        followers = self.follower.shape[1]
-        packed = np.zeros((end - first, 2 + 2 * followers), np.int32)
-        packed[:, 0] = EMPTY
-        packed[:, 2 : 2 + followers] = np.arange(followers)
-        live = np.flatnonzero(self.counts.count[first:end].max(1) > self.discount)
-        rest, follower, gain = self._predictions(live + first)
-        packed[live, 0] = self.counts.check[live + first]
-        packed[live, 1] = rest.view(np.int32)
-        packed[live, 2 : 2 + followers] = follower
-        packed[live, 2 + followers :] = gain.view(np.int32)
+        here = np.arange(first, end) * counts.world_size + counts.rank
+        packed = np.empty((end - first, 2 + 2 * followers), np.int32)
+        packed[:, 0] = self.check[here]
+        packed[:, 1] = self.rest[here].view(np.int32)
+        packed[:, 2 : 2 + followers] = self.follower[here]
+        packed[:, 2 + followers :] = self.gain[here].view(np.int32)
+        new = np.flatnonzero(counts.changed[first:end])
+        counts.changed[first:end] = False
+        rest, follower, gain = self._predictions(new + first)
+        counted = counts.count[new + first].max(1, initial=0) > self.discount
+        packed[new, 0] = np.where(counted, counts.check[new + first], EMPTY)
+        packed[new, 1] = rest.view(np.int32)
+        packed[new, 2 : 2 + followers] = follower
+        packed[new, 2 + followers :] = gain.view(np.int32)
         return packed
+
+    def leave_one_out(self) -> None:
+        """From now on what is predicted may have been counted: all rows are to be made anew."""
+        if self.discount != LEAVE_ONE_OUT:
+            self.discount = LEAVE_ONE_OUT
+            self.counts.changed[:] = True
 
     def put(self, part: int, packed: NDArray[np.int32]) -> Whole:
         """Take the part in as all ranks have made it, in the order of the rows; says which rows that are."""

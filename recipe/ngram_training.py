@@ -18,7 +18,7 @@ from recipe.kernels.ngram_mix import NgramTable
 from recipe.model import GPT, NgramGPT
 from recipe.ngram import orders_of
 from recipe.ngram_counts import NgramCounts
-from recipe.ngram_rows import LEAVE_ONE_OUT, NgramRows
+from recipe.ngram_rows import NgramRows
 from recipe.ranks import Ranks
 
 Batches = Iterator[tuple[Tensor, Tensor, dict[str, int]]]
@@ -54,7 +54,7 @@ class NgramTraining:
         """Count what was seen since the last call, on all ranks, and make the next part of the table anew."""
         seen = self.gather(torch.cat(self.seen)).flatten(0, 1)
         if (seen < 0).any():
-            self.rows.discount = LEAVE_ONE_OUT
+            self.rows.leave_one_out()
         self.counts.add(seen)
         self.seen.clear()
         part = self.updates % self.rows.parts
