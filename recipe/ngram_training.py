@@ -28,13 +28,13 @@ class NgramTraining:
     """Counts the batches that pass by, and keeps the model's table up to date."""
 
     def __init__(
-        self, table: NgramTable, counts: NgramCounts, rows: NgramRows, gather: Alone | Together, sample: int
+        self, table: NgramTable, counts: NgramCounts, rows: NgramRows, ranks: Alone | Together, sample: int
     ) -> None:
-        """`gather`: what brings the ranks' tensors together; `sample`: of so many rows of a batch one is counted."""
+        """`ranks`: what brings their tensors together; `sample`: of so many rows of a batch one is counted."""
         self.table = table
         self.counts = counts
         self.rows = rows
-        self.gather = gather
+        self.ranks = ranks
         self.sample = sample
         self.updates = 0
         self.seen: list[Tensor] = []
@@ -52,14 +52,14 @@ class NgramTraining:
 
     def learn(self) -> None:
         """Count what was seen since the last call, on all ranks, and make the next part of the table anew."""
-        seen = self.gather(torch.cat(self.seen)).flatten(0, 1)
+        seen = self.ranks.of_all(torch.cat(self.seen)).flatten(0, 1)
         if (seen < 0).any():
             self.rows.leave_one_out()
         self.counts.add(seen)
         self.seen.clear()
         part = self.updates % self.rows.parts
         self.updates += 1
-        packed = self.gather(torch.from_numpy(self.rows.packed(part)))
+        packed = self.ranks.of_all(torch.from_numpy(self.rows.packed(part)))
         rows = torch.from_numpy(self.rows.put(part, packed.transpose(0, 1).flatten(0, 1).numpy()))
         for buffer, values in (
             (self.table.check, self.rows.check),
@@ -73,7 +73,7 @@ class NgramTraining:
 class Alone:
     """The tensors of one rank."""
 
-    def __call__(self, mine: Tensor) -> Tensor:
+    def of_all(self, mine: Tensor) -> Tensor:
         """[N, ...] -> [1, N, ...] on the host."""
         return mine.cpu().unsqueeze(0)
 
@@ -86,7 +86,7 @@ class Together:
         self.world_size = world_size
         self.device = device
 
-    def __call__(self, mine: Tensor) -> Tensor:
+    def of_all(self, mine: Tensor) -> Tensor:
         """[N, ...] -> [ranks, N, ...] on the host, the same on every rank."""
         mine = mine.to(self.device)
         found = [torch.empty_like(mine) for _ in range(self.world_size)]
@@ -106,10 +106,12 @@ def make_ngram_training(config: Config, ranks: Ranks, model: GPT) -> NgramTraini
         world_size=config.world_size,
     )
     rows = NgramRows(counts, parts=config.ngram_refresh)
-    return NgramTraining(model.mix, counts, rows, gather=make_gather(config, ranks.device), sample=config.ngram_sample)
+    return NgramTraining(
+        model.mix, counts, rows, ranks=make_gathering(config, ranks.device), sample=config.ngram_sample
+    )
 
 
-def make_gather(config: Config, device: torch.device) -> Alone | Together:
+def make_gathering(config: Config, device: torch.device) -> Alone | Together:
     """What brings the tensors of the configured ranks together."""
     if config.world_size > 1:
         return Together(world_size=config.world_size, device=device)
