@@ -91,7 +91,9 @@ class UpdateProfile(Part):
     verdict: Verdict
     reason: str
     device: str = Field(description="cpu, neuron (stand-in), neuron (sdk), cuda")
-    graphs: bool = Field(description="whether the program compiles graphs, which run operator by operator here")
+    graphs: bool = Field(
+        description="whether the program compiles graphs: operators of one stand at the function compiled"
+    )
     rank: int | None = Field(description="whose update is told: of several ranks the one that waits least")
     ranks: list[RankTime]
     update: int | None

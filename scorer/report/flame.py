@@ -94,7 +94,7 @@ def disturbed(report: UpdateProfile) -> str:
     if report.distortion is None:
         return ""
     plain = [one for one in report.updates if not one.profiled]
-    graphs = " Graphs that the program compiles run operator by operator in a profiled update." if report.graphs else ""
+    graphs = " Operators of a compiled graph stand at the function that was compiled." if report.graphs else ""
     return (
         f"A profiled update takes {report.distortion:.3f} times as long as the plain one before it (median of "
         f"{len(plain)} pairs in the same run).{graphs}"

@@ -40,13 +40,16 @@ Key = tuple[str, Stack, str, str]  # phase, stack, operator, kernel
 class Flame:
     """Records from `begin` to `end`. The session tells of phases, launches and of what is the observer's own."""
 
-    def __init__(self, torch: Any, program: Any, session: Session, compiles: bool) -> None:
-        """`compiles`: whether the program uses torch.compile."""
+    def __init__(self, torch: Any, program: Any, session: Session) -> None:
         from torch.utils._python_dispatch import TorchDispatchMode
 
         flame = self
 
         class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+            @classmethod
+            def ignore_compile_internals(cls) -> bool:  # else torch would not run what it has compiled
+                return True
+
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 kwargs = kwargs or {}
                 if session.busy:
@@ -58,8 +61,6 @@ class Flame:
         self._module_call = torch.nn.Module._call_impl.__code__
         device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
         self._wait = None if device is None else torch.accelerator.synchronize
-        # Under a dispatch mode dynamo would give the program's functions up for good.
-        self._eager: Any = torch.compiler.set_stance if compiles else None
         self._work: Any = torch.distributed.Work if torch.distributed.is_available() else None
         self._rows: dict[Key, list[Any]] = {}
         self._codes: dict[int, CodeType] = {}
@@ -68,7 +69,7 @@ class Flame:
         self._phases: list[str] = []
         self._inside: Key | None = None  # the operator or kernel that runs
         self._last_node = 0
-        self._began = self._since = 0.0
+        self._began = self._since = self.ended = 0.0
         self._thread = threading.get_ident()
 
     # -- the update ----------------------------------------------------------------------------------------------
@@ -77,21 +78,20 @@ class Flame:
         """The update begins, in this thread."""
         if self._work is not None:
             self._watch_waiting()
-        if self._eager is not None:
-            self._eager("force_eager")
         self._mode.__enter__()
         self._last_node = self._origins.number()
         self._began = self._since = clock()
 
-    def end(self, frame: FrameType | None) -> dict[str, Any]:
-        """The update ends: the fields of a room.flames.RankFlame."""
-        ended = clock()
-        self._charge(self._around(frame), ended)
+    def end(self, frame: FrameType | None) -> None:
+        """The update ends."""
+        self.ended = clock()
+        self._charge(self._around(frame), self.ended)
         self._mode.__exit__(None, None, None)
-        if self._eager is not None:
-            self._eager("default")
         if self._work is not None:
             self._work.wait = self._real_wait
+
+    def told(self) -> dict[str, Any]:
+        """What was recorded: the fields of a room.flames.Flame, but for the update."""
         frames: dict[tuple[int, int], int] = {}
         rows = [
             {
@@ -105,7 +105,7 @@ class Flame:
             for (phase, stack, operator, kernel), (count, seconds) in self._rows.items()
         ]
         return {
-            "seconds": ended - self._began,
+            "seconds": self.ended - self._began,
             "frames": [self._frame(code, line) for code, line in frames],
             "rows": rows,
         }

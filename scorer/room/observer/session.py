@@ -90,7 +90,7 @@ class Session:
         self._closed_at = real_monotonic()
         self._last_seconds = 0.0  # of the update closed last
         self._seconds = 0.0
-        self._is_training = self._is_spending = self._compiles = False
+        self._is_training = self._is_spending = False
 
     # -- the process ---------------------------------------------------------------------------------------------
 
@@ -328,7 +328,7 @@ class Session:
                 values.keep(self.torch, Path(self.settings.records), str(self._update), named)
             if self._optimizers is not None:
                 record["groups"], self._optimizers.values = self._optimizers.values, {}
-        now = real_monotonic()
+        now = real_monotonic() if flame is None else flame.ended  # what is made of the flame is no part of the update
         self._last_seconds = now - self._closed_at
         self.journal.write("update", seconds=self._last_seconds, **record)
         if self._optimizers is not None and self._update + 1 == self.settings.window:
@@ -336,7 +336,7 @@ class Session:
         if counted is not None:
             self.journal.write("census", update=self._update, **counted)
         if flame is not None:
-            self.journal.write("flame", update=self._update, **flame)
+            self.journal.write("flame", update=self._update, **flame.told())
             now = real_monotonic()  # the next update is compared with this one: it begins when this is written
         if self._followed is not None:
             rows, calls = self._followed.take()
@@ -358,7 +358,6 @@ class Session:
 
     def asked_to_compile(self) -> None:
         """The program asks for compiled code, which it would not get while operators are followed: count one update."""
-        self._compiles = True
         if self._followed is not None and self._update != self.settings.census_update:
             self._followed.end()
             self._followed = None
@@ -393,13 +392,15 @@ class Session:
 
     def _begin_flame_if_due(self) -> None:
         if self._update in self.settings.profiled and self.torch is not None:
-            self._flame = Flame(self.torch, self.program, self, self._compiles)
+            self._flame = Flame(self.torch, self.program, self)
             self._closed_at = real_monotonic()
             self._flame.begin()
 
-    def _end_flame(self) -> dict[str, Any] | None:
+    def _end_flame(self) -> Flame | None:
         flame, self._flame = self._flame, None
-        return None if flame is None else flame.end(sys._getframe(1))
+        if flame is not None:
+            flame.end(sys._getframe(1))
+        return flame
 
     def _stop(self) -> None:
         """End the process cleanly, once every rank has got here: a rank that leaves early would break a collective."""
