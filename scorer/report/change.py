@@ -109,7 +109,7 @@ def rows(report: ChangeTrial) -> list[list[str]]:
             f"{pair.old.val_bpb:.5f}",
             f"{pair.new.val_bpb:.5f}",
             _signed(pair.at_equal_time),
-            _signed(pair.at_equal_steps),
+            "" if pair.at_equal_steps is None else _signed(pair.at_equal_steps),
             f"{pair.old.steps:,} → {pair.new.steps:,}",
             f"× {pair.time_ratio:.3f}",
             "" if pair.steps_cost is None else _signed(pair.steps_cost),

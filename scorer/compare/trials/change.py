@@ -58,7 +58,7 @@ class PairResult(Part):
     time_ratio: float = Field(description="seconds per step, new over old")
     fixed_steps: bool = Field(description="whether both stopped after a number of steps, and not by the clock")
     at_equal_time: float = Field(description="of the scores; of fixed steps with what the steps cost added")
-    at_equal_steps: float
+    at_equal_steps: float | None = Field(description="of the training losses; null where no backward was seen")
     equal_steps: int = Field(description="steps at whose end the losses are compared")
     bpb_per_percent: float | None = Field(description="what 1 % more steps give by the old run's own curve")
     steps_cost: float | None = Field(description="what the other number of steps costs, by that curve")
@@ -142,7 +142,7 @@ def judge_gate(raced: Race, profile: Profile) -> Gate:
             f"the new program's loss is {apart:.4f} nats higher after {steps} steps, more than "
             f"{rules.gate.worse_nats:g}, and it is no faster"
         )
-    return _stopped(made, ratio, apart, stopped)
+    return _stopped(made, ratio, apart if math.isfinite(apart) else None, stopped)
 
 
 def arm(seed: str, receipt: Receipt, scored: Receipt | None, profile: Profile) -> Arm | str:
@@ -170,7 +170,7 @@ def compare(old: Arm, new: Arm, profile: Profile) -> PairResult:
     """The difference of one pair's runs."""
     steps = min(len(old.losses), len(new.losses))
     tail = slice(steps - max(1, steps // TAIL), steps)
-    nats = statistics.fmean(new.losses[tail]) - statistics.fmean(old.losses[tail]) if steps else math.nan
+    nats = statistics.fmean(new.losses[tail]) - statistics.fmean(old.losses[tail]) if steps else None
     scores = new.val_bpb - old.val_bpb
     time_ratio = new.seconds_per_step / old.seconds_per_step
     is_fixed = old.steps == new.steps and abs(time_ratio - 1) * old.steps > FIXED
@@ -187,7 +187,7 @@ def compare(old: Arm, new: Arm, profile: Profile) -> PairResult:
         time_ratio=time_ratio,
         fixed_steps=is_fixed,
         at_equal_time=at_equal_time,
-        at_equal_steps=nats / (LN2 * old.bytes_per_token),
+        at_equal_steps=None if nats is None else nats / (LN2 * old.bytes_per_token),
         equal_steps=steps,
         bpb_per_percent=None if slope is None else -slope * math.log(1.01),
         steps_cost=cost,
@@ -217,6 +217,7 @@ def conclude(
     else:
         decision, reason = decide(measured, rules)
     costs = [one.steps_cost for one in results if one.steps_cost is not None]
+    at_steps = [one.at_equal_steps for one in results if one.at_equal_steps is not None]
     learned = [one.per_step for one in results if one.per_step is not None]
     return ChangeTrial(
         contest=profile.name,
@@ -232,7 +233,7 @@ def conclude(
         control=control,
         control_drift=drift,
         at_equal_time=spread([one.at_equal_time for one in results], rules.confidence),
-        at_equal_steps=spread([one.at_equal_steps for one in results], rules.confidence),
+        at_equal_steps=spread(at_steps, rules.confidence),
         steps_cost=spread(costs, rules.confidence),
         per_step=spread(learned, rules.confidence),
     )
