@@ -204,6 +204,34 @@ def test_the_perturbation_is_seen_through_a_zero_parameter_and_a_normalization(t
     assert abs(losses[0][0] - losses[0][1]) > 1e-4
 
 
+MASTERS = """class Rounded(torch.optim.Optimizer):
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+        for parameter in self.param_groups[0]["params"]:
+            self.state[parameter]["master"] = parameter.detach().float()
+            parameter.data = parameter.data.to(torch.bfloat16)
+
+    @torch.no_grad()
+    def step(self):
+        for parameter in self.param_groups[0]["params"]:
+            self.state[parameter]["master"].sub_(parameter.grad.float(), alpha=self.param_groups[0]["lr"])
+            parameter.copy_(self.state[parameter]["master"])
+
+
+def save("""
+
+
+def test_the_perturbation_is_seen_where_the_optimizer_steps_on_wider_copies(tmp_path: Path) -> None:
+    source = program().replace("def save(", MASTERS).replace("torch.optim.AdamW(", "Rounded(")
+    source = source.replace("model(x) - y", "model(x.to(torch.bfloat16)) - y")
+    plain = run_alone(tmp_path / "plain", source)
+    perturbed = run_alone(tmp_path / "perturbed", source, perturb=True)
+    for update in (0, 1):
+        hashes = [run.updates[update]["parameter_hashes"]["down.weight"] for run in (plain, perturbed)]
+        assert hashes[0] != hashes[1]
+    assert plain.updates[1]["losses"] != perturbed.updates[1]["losses"]
+
+
 def test_an_uncaught_exception_is_told_with_the_programs_line(tmp_path: Path) -> None:
     source = program('if step == 3: raise ValueError("no luck")')
     seen = run_alone(tmp_path / "run", source)

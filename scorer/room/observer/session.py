@@ -467,18 +467,30 @@ class Session:
         if self.settings.keep_values:
             values.keep(self.torch, Path(self.settings.records), "start", self._named)
         if self.settings.perturb:
-            self._perturb(self._named)
+            states = [state for each in optimizers.values() for state in each.state.values() if isinstance(state, dict)]
+            held = [tensor for state in states for tensor in state.values()]
+            held += [parameter for group in groups for parameter in group["params"]]
+            self._perturb(self._named, [tensor for tensor in held if self.torch.is_tensor(tensor)])
 
-    def _perturb(self, named: dict[str, Any]) -> None:
-        """Scale every second row of the first parameter that is not zero.
+    def _perturb(self, named: dict[str, Any], held: list[Any]) -> None:
+        """Scale every second row of the first parameter that is not zero, and of the optimizers' copies of it.
 
-        Not all of it: a layer in front of a normalization would hide a common factor.
+        Not all of it: a layer in front of a normalization would hide a common factor. A copy is wider than the
+        parameter, which is that, rounded, after each step.
         """
         with self.torch.no_grad():
             for _, parameter in sorted(named.items()):
                 rows = parameter[::2] if parameter.dim() else parameter
                 if bool(rows.count_nonzero().item()):
-                    rows.mul_(PERTURBATION)
+                    copies = [
+                        tensor
+                        for tensor in held
+                        if tensor.shape == parameter.shape
+                        and tensor.dtype != parameter.dtype
+                        and bool((tensor.to(parameter.dtype) == parameter).all())
+                    ]
+                    for tensor in (parameter, *copies):
+                        (tensor[::2] if tensor.dim() else tensor).mul_(PERTURBATION)
                     return
 
     def _hash_gradients(self, optimizer: Any) -> None:
