@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import ProcessGroup, Store
+from torch._C._distributed_c10d import ProcessGroup, Store, Work
 
 from .memory import DEVICE_TYPE, host_of
 
@@ -98,10 +98,11 @@ class NeuronProcessGroup(ProcessGroup):
         return _Works(works)
 
 
-class _Works:
+class _Works(Work):
     """The handle of several operations."""
 
     def __init__(self, works: list[Any]) -> None:
+        super().__init__()
         self._works = works
 
     def wait(self, timeout: timedelta | None = None) -> bool:
