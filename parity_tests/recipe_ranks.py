@@ -17,6 +17,7 @@ from recipe.optim import make_optimizers
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, share_parameters
 from recipe.row_table import dense_parameters
+from recipe.sharding import consolidated, local_shards, make_sharded_optimizers, shard
 
 UPDATES = 3
 ROWS = 4  # of all ranks together
@@ -25,6 +26,8 @@ ROWS = 4  # of all ranks together
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "plain, overlapped": {"overlap": True},
+    "without pairs": {"bigram_rows": 0},
+    "sharded": {"bigram_rows": 0, "sharding": "fsdp"},
     "bf16": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16"},
     "bf16, overlapped": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "overlap": True},
 }
@@ -38,7 +41,8 @@ def run(rank: int, world_size: int, directory: str) -> None:
     ranks = Ranks(rank, torch.device("cpu"))
     sizes = {"world_size": world_size, "micro_batches": 2, "batch_size": ROWS // world_size // 2}
     pairs = {"bigram_rows": 97, "bigram_width": 8}  # a table whose rows all ranks update
-    found = {name: trained(on_cpu(**sizes, **pairs, **knobs), ranks) for name, knobs in VARIANTS.items()}
+    variants = VARIANTS if world_size > 1 else {name: VARIANTS[name] for name in ("plain", "without pairs")}
+    found = {name: trained(on_cpu(**(sizes | pairs | knobs)), ranks) for name, knobs in variants.items()}
     found["ngrams"] = counted(
         on_cpu(world_size=world_size, ngram="torch", ngram_orders="2,3", ngram_slots=64, ngram_refresh=1), ranks
     )
@@ -66,19 +70,25 @@ def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
     torch.manual_seed(0)
     model = GPT(config, torch.float32)
     model.initialize()
-    optimizers, owned = make_optimizers(config, model, ranks)
+    if config.sharding == "fsdp":
+        shard(config, ranks, model)
+        optimizers = make_sharded_optimizers(config, model, ranks)
+    else:
+        optimizers, owned = make_optimizers(config, model, ranks)
     if config.world_size > 1 and config.overlap:
         reduction = make_overlapped_gradients(config, dense_parameters(model))
         sharing = OverlappedSharing(ranks, optimizers, owned)
     generator = torch.Generator().manual_seed(1)
     for _ in range(UPDATES):
         rows = torch.randint(0, config.vocab_size, (ROWS, config.seq_len + 1), generator=generator)
+        if config.world_size > 1 and config.overlap:
+            reduction.expect(config.micro_batches)
         for mine in rows.chunk(config.world_size)[ranks.rank].chunk(config.micro_batches):
             (model(mine[:, :-1], mine[:, 1:]) / config.micro_batches).backward()
         if config.world_size > 1 and config.overlap:
             assert len(reduction.begun) == len(reduction.buckets) > 3, "all are on their way when backward ends"
             reduction.finish()
-        elif config.world_size > 1:
+        elif config.world_size > 1 and config.sharding == "none":
             average_gradients(config, dense_parameters(model))
         for optimizer in optimizers:
             optimizer.step()
@@ -86,7 +96,11 @@ def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
                 sharing.begin(optimizer)
         if config.world_size > 1 and config.overlap:
             sharing.finish()
-        elif config.world_size > 1:
+        elif config.world_size > 1 and config.sharding == "none":
             share_parameters(config, ranks, owned)
         model.zero_grad(set_to_none=True)
+    if config.sharding == "fsdp":
+        (local,) = local_shards([model.head.weight])
+        assert local.shape[0] == model.head.weight.shape[0] // config.world_size
+        model = consolidated(config, ranks, model)
     return {name: parameter.detach() for name, parameter in model.named_parameters()}

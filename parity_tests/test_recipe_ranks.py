@@ -27,11 +27,15 @@ def test_two_ranks_agree_with_each_other_and_with_one(tmp_path: Path) -> None:
     single = torch.load(tmp_path / "1-0.pt", weights_only=True)
     first, second = results(2, tmp_path)
     for name, expected in single["plain"].items():
+        assert torch.equal(first["plain"][name], second["plain"][name]), name
         assert torch.allclose(first["plain"][name], expected, atol=2e-5), name
-        for variant in recipe_ranks.VARIANTS:
+        for variant in ("plain, overlapped", "bf16", "bf16, overlapped"):
             assert torch.equal(first[variant][name], second[variant][name]), (variant, name)
         for variant in ("plain", "bf16"):
             assert torch.equal(first[variant][name], first[f"{variant}, overlapped"][name]), (variant, name)
+    for name, expected in single["without pairs"].items():
+        assert torch.equal(first["sharded"][name], second["sharded"][name]), name
+        assert torch.allclose(first["sharded"][name], expected, atol=2e-5), name
     assert not torch.equal(first["plain"]["head.weight"], first["bf16"]["head.weight"])
     for name, expected in single["ngrams"].items():  # whole numbers, and what is computed of them
         assert torch.equal(first["ngrams"][name], second["ngrams"][name]), name

@@ -96,6 +96,10 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], set[str]]] = {
         {"world_size": 2, "overlap": "true"},
         {"Muon", "AdamW", "OverlappedGradients", "OverlappedSharing"},
     ),
+    "two ranks, sharded": (
+        {"world_size": 2, "sharding": "fsdp"},
+        {"Muon", "AdamW", "ShardedMuon", "fully_shard", "consolidated"},
+    ),
     "one rank, with nothing to overlap": ({"overlap": "true"}, {"Muon", "AdamW"}),
 }  # fmt: skip
 

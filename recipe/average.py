@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from recipe.config import Config
 from recipe.kernels.weight_average import NkiWeightAverage, TorchWeightAverage
@@ -15,7 +15,7 @@ class WeightAverage:
     """The moving average of the weights that this rank owns, and their place in the model in the end."""
 
     def __init__(
-        self, parameters: Sequence[nn.Parameter], decay: float, update: NkiWeightAverage | TorchWeightAverage
+        self, parameters: Sequence[Tensor], decay: float, update: NkiWeightAverage | TorchWeightAverage
     ) -> None:
         """`parameters`: this rank's, at least one; `decay`: what is left of a weight's share after one update.
 
@@ -60,7 +60,7 @@ def blend(average: WeightAverage, share: float) -> None:
     average.average.lerp_(average.values(), 1.0 - share)
 
 
-def make_average(config: Config, parameters: Sequence[nn.Parameter]) -> WeightAverage:
+def make_average(config: Config, parameters: Sequence[Tensor]) -> WeightAverage:
     """The moving average of this rank's parameters that the configuration names."""
     if config.rounds_parameters:
         return FloatWeightAverage(parameters, decay=config.ema_decay, update=make_average_update(config))

@@ -130,6 +130,7 @@ class Config:
     table_dtype: Literal["float32", "bfloat16"] = "float32"  # the same for tables
     clip: float = 0.0  # largest norm of all gradients together, which larger ones are scaled down to; 0.0: any
     overlap: bool = False  # collectives while the ranks compute: gradients during backward, parameters during steps
+    sharding: Literal["none", "fsdp"] = "none"  # fsdp: each rank holds a shard of every parameter, gradient and state
     ema: Literal["nki", "torch"] = "torch"
     ema_decay: float = 0.0  # of the moving average of the weights, which is saved; 0.0: none, 1.0: all weigh the same
     ema_prewarm: float = 0.0  # share of the schedule that passes before anything is averaged
@@ -346,6 +347,16 @@ class Config:
                     f"knob {name!r} must be 'torch' where 'world_size' is above {owned}, the number of parameters that "
                     "it updates: a rank that owns none launches no kernel"
                 )
+        plain = (self.adamw, self.muon_state, self.adam_state, self.matrix_dtype, self.table_dtype, self.overlap)
+        if self.sharding == "fsdp" and plain != ("torch", *("float32",) * 4, False):
+            raise ValueError(
+                "knob 'sharding' must be 'none' where 'adamw' is 'nki', parameters or state are in bfloat16, or "
+                "'overlap' is set: shards are in fp32, are updated by torch, and overlap by themselves"
+            )
+        if self.sharding == "fsdp" and (self.world_size == 1 or self.compile or self.bigram_rows > 0):
+            raise ValueError(
+                "knob 'sharding' must be 'none' where 'world_size' is 1, or 'compile' or 'bigram_rows' is set"
+            )
         if self.clip < 0.0:
             raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")
         if not 0.0 <= self.ema_decay <= 1.0:

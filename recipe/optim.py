@@ -8,6 +8,7 @@ whole run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -35,12 +36,8 @@ def make_optimizers(
     config: Config, model: GPT, ranks: Ranks
 ) -> tuple[list[torch.optim.Optimizer], list[list[nn.Parameter]]]:
     """The optimizers, and the parameters that each rank owns."""
-    matrices, gains = model.matrices(), model.gains()
-    if config.bigram_rows > 0:
-        (rows,) = row_tables(model)
-        gains = [parameter for parameter in gains if parameter is not rows.weight]
-    tables, head = model.tables(), list(model.head.parameters())
-    owned = deal(config, matrices, [*tables, *head, *gains])
+    matrices, groups = model.matrices(), groups_of_adamw(config, model)
+    owned = deal(config, matrices, [parameter for group in groups for parameter in group["params"]])
     mine = {id(parameter) for parameter in owned[ranks.rank]}
     muon = make_muon(
         config,
@@ -50,24 +47,35 @@ def make_optimizers(
         directions=make_directions(config, activation_dtype(config, ranks.device)),
         mine=mine,
     )
-    adamw = make_adamw(
-        config,
-        [
-            {"params": tables, "lr": config.embed_lr},
-            {"params": head, "lr": config.head_lr},
-            {"params": gains, "lr": config.gain_lr, "weight_decay": 0.0},  # decay would pull gains away from 1
-        ],
-        mine,
-    )
+    adamw = make_adamw(config, groups, mine)
     if config.rounds_parameters:
         round_parameters(config, model)  # the optimizers have copied what this rank owns
     optimizers: list[torch.optim.Optimizer] = [muon, adamw]
     if config.bigram_rows > 0:
+        (rows,) = row_tables(model)
         optimizers.append(make_row_optimizer(config, rows, lr=config.bigram_lr))
+    note_flat_rates(optimizers)
+    return optimizers, owned
+
+
+def groups_of_adamw(config: Config, model: GPT) -> list[dict[str, Any]]:
+    """What AdamW updates, each group at its own rate."""
+    gains = model.gains()
+    if config.bigram_rows > 0:
+        (rows,) = row_tables(model)
+        gains = [parameter for parameter in gains if parameter is not rows.weight]
+    return [
+        {"params": model.tables(), "lr": config.embed_lr},
+        {"params": list(model.head.parameters()), "lr": config.head_lr},
+        {"params": gains, "lr": config.gain_lr, "weight_decay": 0.0},  # decay would pull gains away from 1
+    ]
+
+
+def note_flat_rates(optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """Keep each group's learning rate, which is that of the flat part of the schedule."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["flat_lr"] = group["lr"]
-    return optimizers, owned
 
 
 def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], multiplier: float) -> None:

@@ -24,15 +24,10 @@ class OverlappedGradients:
     """
 
     def __init__(
-        self,
-        parameters: Sequence[nn.Parameter],
-        world_size: int,
-        micro_batches: int,
-        flatten: Callable[[Sequence[Tensor]], Tensor],
+        self, parameters: Sequence[nn.Parameter], world_size: int, flatten: Callable[[Sequence[Tensor]], Tensor]
     ) -> None:
-        """`micro_batches`: backward passes of an update, in each of which every parameter takes part."""
+        """`flatten`: what makes one tensor of a bucket's gradients."""
         self.world_size = world_size
-        self.micro_batches = micro_batches
         self.flatten = flatten
         self.buckets: list[list[nn.Parameter]] = [[]]
         self.bucket_of: dict[int, int] = {}
@@ -48,18 +43,17 @@ class OverlappedGradients:
             parameter.register_post_accumulate_grad_hook(self.arrived)  # type: ignore[no-untyped-call]
         self.begun: list[tuple[list[Tensor], Tensor, Any]] = []
         self.expected: list[int] = []
-        self.expect()
 
-    def expect(self) -> None:
-        """Wait for the gradients of a new update."""
-        self.expected = [len(bucket) * self.micro_batches for bucket in self.buckets]
+    def expect(self, micro_batches: int) -> None:
+        """Wait for the gradients of a new update, of so many backward passes; every parameter takes part in each."""
+        self.expected = [len(bucket) * micro_batches for bucket in self.buckets]
         self.begun = []
 
     def arrived(self, parameter: Tensor) -> None:
         """A backward pass has added to this parameter's gradient."""
         bucket = self.bucket_of[id(parameter)]
         if bucket < len(self.begun):
-            raise RuntimeError(f"more than {self.micro_batches} backward passes: this gradient is already on its way")
+            raise RuntimeError("one backward pass more than expected: this gradient is already on its way")
         self.expected[bucket] -= 1
         while len(self.begun) < len(self.buckets) and self.expected[len(self.begun)] == 0:
             self.begin()
@@ -81,7 +75,6 @@ class OverlappedGradients:
             work.wait()
             flat /= self.world_size
             scatter(flat, gradients)
-        self.expect()
 
 
 class OverlappedSharing:
@@ -123,5 +116,5 @@ class OverlappedSharing:
 def make_overlapped_gradients(config: Config, parameters: Sequence[nn.Parameter]) -> OverlappedGradients:
     """The averaging of gradients during backward, for the dtypes of the configuration."""
     if config.rounds_parameters:
-        return OverlappedGradients(parameters, config.world_size, config.micro_batches, joined_in_fp32)
-    return OverlappedGradients(parameters, config.world_size, config.micro_batches, joined)
+        return OverlappedGradients(parameters, config.world_size, joined_in_fp32)
+    return OverlappedGradients(parameters, config.world_size, joined)

@@ -30,6 +30,7 @@ from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
 from recipe.row_table import dense_parameters
 from recipe.schedule import ChargedClock, learning_rate_multiplier, micro_batches_of
+from recipe.sharding import consolidated, local_shards, make_sharded_optimizers, shard
 
 
 def main(config: Config) -> None:
@@ -65,15 +66,22 @@ def train(config: Config) -> GPT:
     model.to(ranks.device)
     if config.compile:
         compile_whole(config, model)
+    if config.sharding == "fsdp":
+        shard(config, ranks, model)
+        optimizers = make_sharded_optimizers(config, model, ranks)
+    else:
+        optimizers, owned = make_optimizers(config, model, ranks)
     parameters = list(model.parameters())
     if config.bigram_rows > 0:
         parameters = dense_parameters(model)
-    optimizers, owned = make_optimizers(config, model, ranks)
     if config.world_size > 1 and config.overlap:
         reduction = make_overlapped_gradients(config, parameters)
         sharing = OverlappedSharing(ranks, optimizers, owned)
     if config.ema_decay > 0.0:
-        average = make_average(config, owned[ranks.rank])
+        if config.sharding == "fsdp":
+            average = make_average(config, local_shards(parameters))
+        else:
+            average = make_average(config, owned[ranks.rank])
     batches = training_batches(config, ranks.device)
     if config.ngram != "none":
         ngrams = make_ngram_training(config, ranks, model)
@@ -103,8 +111,10 @@ def train(config: Config) -> GPT:
             micro_batches = config.micro_batches
         multiplier = learning_rate_multiplier(config, progress)
         set_learning_rate(optimizers, multiplier)
+        if config.world_size > 1 and config.overlap:
+            reduction.expect(micro_batches)
         loss, epoch = backward(config, model, batches, micro_batches)
-        if config.world_size > 1:
+        if config.world_size > 1 and config.sharding == "none":
             if config.overlap:
                 reduction.finish()
             else:
@@ -119,7 +129,7 @@ def train(config: Config) -> GPT:
             average.step()
             if config.ema_prewarm > 0.0 and progress < config.ema_prewarm:
                 average.total = 0.0  # to begin anew; it runs from the first update on, so that nothing compiles later
-        if config.world_size > 1:
+        if config.world_size > 1 and config.sharding == "none":
             if config.overlap:
                 sharing.finish()
             else:
@@ -146,8 +156,10 @@ def train(config: Config) -> GPT:
         if config.ema_blend < 1.0:
             blend(average, config.ema_blend)
         average.put_in_place()
-        if config.world_size > 1:
+        if config.world_size > 1 and config.sharding == "none":
             share_parameters(config, ranks, owned)
+    if config.sharding == "fsdp":
+        model = consolidated(config, ranks, model)
     save(config, ranks, model, step, tokens)
     if config.world_size > 1:
         leave()
@@ -167,6 +179,8 @@ def compile_whole(config: Config, model: GPT) -> None:
 
 def save(config: Config, ranks: Ranks, model: GPT, step: int, tokens: int) -> None:
     """Leave the model after `step` updates, in the place of what was saved before. A run that is killed leaves that."""
+    if config.sharding == "fsdp":
+        model = consolidated(config, ranks, model)  # with every rank's help
     if ranks.rank == 0:
         save_checkpoint(
             model,
