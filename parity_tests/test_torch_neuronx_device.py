@@ -403,3 +403,18 @@ def test_tensors_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(tensor[1]))
     assert again.device.type == "neuron"
     assert again.tolist() == [3.0, 4.0, 5.0]
+
+
+def test_memory_that_was_given_up_reads_as_nan_until_it_is_written_again() -> None:
+    tensor = torch.ones(4, device="neuron")
+    storage = tensor.untyped_storage()
+    storage.resize_(0)
+    assert tensor.isnan().all()
+    storage.resize_(16)
+    tensor.fill_(2.0)
+    assert tensor.tolist() == [2.0] * 4
+    with pytest.raises(NotImplementedError, match="a storage of 16 bytes on neuron cannot have 8"):
+        storage.resize_(8)
+    plain = torch.ones(4)
+    plain.untyped_storage().resize_(0)
+    assert plain.untyped_storage().nbytes() == 0

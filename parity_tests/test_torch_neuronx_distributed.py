@@ -58,6 +58,7 @@ EXPECTED: dict[str, Callable[[int, int], Any]] = {
     "scatter": lambda r, w: [1.0 + r] * 2,
     "send and recv": lambda r, w: [(r - 1) % w + 1.0] * 2,
     "all_reduce in a group of two": lambda r, w: [total(min(2, w)) if r < 2 else r + 1.0] * 2,
+    "functional all_gather": lambda r, w: [other + 1.0 for other in range(w) for _ in range(2)],
     "functional all_reduce": lambda r, w: [total(w)] * 2,
     "all_gather_into_tensor together": lambda r, w: [
         other + 1.0 for size in (2, 3) for other in range(w) for _ in range(size)

@@ -64,6 +64,7 @@ def operations(rank: int, world: int, device: str) -> dict[str, object]:
     group = dist.new_group(list(range(min(2, world))))
     found["all_reduce in a group of two"] = mine(2)
     dist.all_reduce(found["all_reduce in a group of two"], group=group)
+    found["functional all_gather"] = functional.all_gather_single(mine(2), 0, dist.group.WORLD) + 0
     found["functional all_reduce"] = functional.all_reduce(mine(2), "sum", dist.group.WORLD) + 0
     found["all_to_all_single"] = torch.empty(world, device=device)
     dist.all_to_all_single(found["all_to_all_single"], torch.arange(float(world), device=device) + 10 * rank)
