@@ -126,18 +126,15 @@ def ngram_mix_forward(logits: Any, row: Any, factor: Any, follower: Any, gain: A
     mixed = nl.ndarray(shape=logits.shape, dtype=logits.dtype, buffer=nl.shared_hbm)
     starts = _starts(vocabulary)
     for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        whole = slice(first * vocabulary, (first + count) * vocabulary)
-        nisa.dma_copy(dst=mixed[whole, 0:1], src=logits[whole, 0:1])
-        place, gains = _chosen(row, first, count, starts, follower, gain)
+        whole, start = [[vocabulary, count], [1, vocabulary]], first * vocabulary
+        nisa.dma_copy(dst=mixed.ap(pattern=whole, offset=start), src=logits.ap(pattern=whole, offset=start))
+        places, gains = _chosen(row, first, count, starts, follower, gain)
         weight = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.dma_copy(dst=weight, src=factor[first : first + count, 0:1])
-        picked = _picked(logits, first * vocabulary, place)
+        picked = _picked(logits, start, places)
         nisa.scalar_tensor_tensor(dst=picked, data=gains, op0=nl.multiply, operand0=weight, op1=nl.add, operand1=picked)
-        for k in range(len(place)):
-            nisa.dma_copy(
-                dst=_elements(mixed, first * vocabulary, place[k]),
-                src=picked[0:count, k : k + 1],
-            )
+        for k in range(gains.shape[1]):
+            nisa.dma_copy(dst=_elements(mixed, start, places, k), src=picked[0:count, k : k + 1])
     return mixed
 
 
@@ -150,8 +147,8 @@ def ngram_mix_backward(dy: Any, row: Any, follower: Any, gain: Any) -> Any:
     dfactor = nl.ndarray(shape=(rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     starts = _starts(vocabulary)
     for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
-        place, gains = _chosen(row, first, count, starts, follower, gain)
-        picked = _picked(dy, first * vocabulary, place)
+        places, gains = _chosen(row, first, count, starts, follower, gain)
+        picked = _picked(dy, first * vocabulary, places)
         product = nl.ndarray(shape=gains.shape, dtype=nl.float32, buffer=nl.sbuf)
         total = nl.ndarray(shape=(count, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_tensor(dst=product, data1=picked, data2=gains, op=nl.multiply)
@@ -169,9 +166,9 @@ def _starts(vocabulary: int) -> Any:
     return starts
 
 
-def _chosen(row: Any, first: int, count: int, starts: Any, follower: Any, gain: Any) -> tuple[list[Any], Any]:
-    """For `count` rows: for each k the place of a follower, counted from the first row, [count, 1] int32; and the gains
-    [count, K] fp32.
+def _chosen(row: Any, first: int, count: int, starts: Any, follower: Any, gain: Any) -> tuple[Any, Any]:
+    """For `count` rows the places of their followers, counted from the first row, and the gains: [count, K] int32 and
+    fp32.
     """
     followers = follower.shape[1]
     chosen = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
@@ -181,23 +178,21 @@ def _chosen(row: Any, first: int, count: int, starts: Any, follower: Any, gain: 
     pattern = [[followers, count], [1, followers]]
     nisa.dma_copy(dst=names, src=follower.ap(pattern=pattern, offset=0, vector_offset=chosen))
     nisa.dma_copy(dst=gains, src=gain.ap(pattern=pattern, offset=0, vector_offset=chosen))
-    places = []
-    for k in range(followers):
-        place = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=place, data=names[0:count, k : k + 1], op0=nl.add, operand0=starts[0:count, 0:1])
-        places.append(place)
+    places = nl.ndarray(shape=(count, followers), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=places, data=names, op0=nl.add, operand0=starts[0:count, 0:1])
     return places, gains
 
 
-def _picked(values: Any, start: int, places: list[Any]) -> Any:
-    """The elements of `values` [N V, 1] at `places` from `start` on: [count, K]."""
-    count = places[0].shape[0]
-    picked = nl.ndarray(shape=(count, len(places)), dtype=values.dtype, buffer=nl.sbuf)
-    for k, place in enumerate(places):
-        nisa.dma_copy(dst=picked[0:count, k : k + 1], src=_elements(values, start, place))
+def _picked(values: Any, start: int, places: Any) -> Any:
+    """The elements of `values` [N V, 1] at `places` [count, K] from `start` on: [count, K]."""
+    count, followers = places.shape
+    picked = nl.ndarray(shape=(count, followers), dtype=values.dtype, buffer=nl.sbuf)
+    for k in range(followers):
+        nisa.dma_copy(dst=picked[0:count, k : k + 1], src=_elements(values, start, places, k))
     return picked
 
 
-def _elements(values: Any, start: int, place: Any) -> Any:
-    """The elements of `values` [N V, 1] at `place` [count, 1] from `start` on, as rows of one element."""
-    return values.ap(pattern=[[1, place.shape[0]], [1, 1]], offset=start, vector_offset=place)
+def _elements(values: Any, start: int, places: Any, k: int) -> Any:
+    """The elements of `values` [N V, 1] at column k of `places` from `start` on, as rows of one element."""
+    count = places.shape[0]
+    return values.ap(pattern=[[1, count], [1, 1]], offset=start, vector_offset=places[0:count, k : k + 1])
