@@ -285,7 +285,8 @@ def named(call: CallTime) -> str:
     """What a call is, in short: aten::mm, rms_norm_forward[2], Python up to here (from the call before it)."""
     if call.phase == "recording":
         return "the recording itself"
-    return call.kernel.partition(" ")[0] or call.operator or "Python up to here"
+    own = "wait for a collective" if call.phase == "collectives" else "Python up to here"
+    return call.kernel.partition(" ")[0] or call.operator or own
 
 
 def _told(seconds: float) -> str:
