@@ -7,6 +7,7 @@ computes; torch gathers them ahead of that and averages gradients behind it, whi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +27,11 @@ from recipe.ranks import Ranks
 def shard(config: Config, ranks: Ranks, model: GPT) -> None:
     """Leave this rank its shard of each parameter: rows, as even as they come out."""
     mesh = init_device_mesh(ranks.device.type, (config.world_size,))
+    block: Any
     for block in model.blocks:
+        if config.skips or config.residual_mix:
+            for recall in block.recalls:  # which the stack calls itself, in front of the block
+                fully_shard(recall, mesh=mesh)
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
 
