@@ -26,8 +26,8 @@ ROWS = 4  # of all ranks together
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "plain, overlapped": {"overlap": True},
-    "without pairs": {"bigram_rows": 0, "skips": True, "residual_mix": True},
-    "sharded": {"bigram_rows": 0, "skips": True, "residual_mix": True, "sharding": "fsdp"},
+    "without pairs": {"bigram_rows": 0},
+    "sharded": {"bigram_rows": 0, "sharding": "fsdp"},
     "bf16": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16"},
     "bf16, overlapped": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "overlap": True},
 }
