@@ -10,6 +10,13 @@ from torch import Tensor
 
 from recipe.kernels import head_cross_entropy
 from recipe.kernels.head_cross_entropy import TorchHeadCrossEntropy, head_cross_entropy_reference
+from recipe.kernels.newton_schulz import (
+    POLAR_EXPRESS,
+    QUINTIC,
+    Coefficients,
+    newton_schulz_reference,
+    newton_schulz_torch,
+)
 from recipe.kernels.relu_squared import TorchReLUSquared, relu_squared_reference
 from recipe.kernels.rms_norm import RMSNormByTorch, TorchRMSNorm, rms_norm_reference
 from recipe.kernels.rotary_qk_norm import TorchRotaryQKNorm, rotary_norm_reference, rotary_tables
@@ -82,6 +89,21 @@ def test_values_and_gradients_are_those_of_the_definition(
     assert any(
         (one - other).abs().max() > allowed * other.abs().max() for one, other in zip(off, expected, strict=True)
     )
+
+
+@pytest.mark.parametrize("shape", [(2, 8, 32), (2, 32, 8), (2, 16, 16)])
+@pytest.mark.parametrize("coefficients", [QUINTIC, POLAR_EXPRESS])
+def test_directions_by_gram_matrices_are_those_of_the_definition(
+    shape: tuple[int, int, int], coefficients: Coefficients
+) -> None:
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    expected = newton_schulz_reference(matrices, coefficients, 1.01, torch.float32)
+    found = newton_schulz_torch(matrices, coefficients, 1.01, torch.float32)
+    assert (found - expected).norm() <= 1e-4 * expected.norm()
+    other = newton_schulz_torch(matrices, coefficients[:-1], 1.01, torch.float32)
+    assert (other - expected).norm() > 1e-2 * expected.norm()
+    rounded = newton_schulz_reference(matrices, coefficients, 1.01, torch.bfloat16)
+    assert torch.equal(newton_schulz_torch(matrices, coefficients, 1.01, torch.bfloat16), rounded)
 
 
 def test_the_norm_has_its_gain_and_no_reference_to_whole_logits_is_kept_by_the_chunked_loss() -> None:

@@ -94,9 +94,38 @@ class TorchNewtonSchulz:
         found: dict[int, Tensor] = {}
         for indices in by_shape.values():
             batch = torch.stack([matrices[index] for index in indices])
-            directions = newton_schulz_reference(batch, self.coefficients, self.margin, self.dtype)
+            directions = newton_schulz_torch(batch, self.coefficients, self.margin, self.dtype)
             found.update(zip(indices, directions.unbind(0), strict=True))
         return [found[index] for index in range(len(matrices))]
+
+
+def newton_schulz_torch(matrices: Tensor, coefficients: Coefficients, margin: float, dtype: torch.dtype) -> Tensor:
+    """The definition; in fp32, matrices that are at least twice as long one way as the other go by their Gram matrices,
+    which takes 5/9 of the multiplications where they are four times as long.
+    """
+    short, long = sorted(matrices.shape[-2:])
+    if dtype != torch.float32 or long < 2 * short:
+        return newton_schulz_reference(matrices, coefficients, margin, dtype)
+    wide = matrices.mT if matrices.size(-2) > matrices.size(-1) else matrices
+    x = wide / (wide.norm(dim=(-2, -1), keepdim=True) * margin + NORM_EPS)
+    found: Tensor = gram_factor(x @ x.mT, coefficients) @ x
+    return found.mT if matrices.size(-2) > matrices.size(-1) else found
+
+
+def gram_factor(gram: Tensor, coefficients: Coefficients) -> Tensor:
+    """The matrix that takes X [N, rows, columns] to its direction, from X X^T alone.
+
+    Each step multiplies X by P = a + b G + c G^2, and so G by P^2: all are polynomials of one matrix and commute. An
+    error of G counts as much as it is large beside the square of the least singular value, so this is for fp32 only.
+    """
+    factor = gram
+    for step, (a, b, c) in enumerate(coefficients):
+        polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        polynomial.diagonal(dim1=-2, dim2=-1).add_(a)
+        factor = polynomial @ factor if step > 0 else polynomial
+        if step + 1 < len(coefficients):
+            gram = polynomial @ (gram @ polynomial)
+    return factor
 
 
 def newton_schulz_reference(matrices: Tensor, coefficients: Coefficients, margin: float, dtype: torch.dtype) -> Tensor:
