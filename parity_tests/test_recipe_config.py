@@ -15,7 +15,7 @@ SMALL = (CONFIGS / "small.yaml").read_text(encoding="utf-8")
 # it learns (which follows from both), how it is evaluated.
 SIZES = {
     "world_size", "vocab_size", "depth", "width", "heads", "mlp_width", "expert_width", "bigram_rows", "bigram_width",
-    "ngram_slots", "ema_decay",
+    "ngram_slots", "ngram_sample", "ema_decay",
     "seq_len", "batch_size", "micro_batches", "matrix_lr", "embed_lr", "head_lr", "warmup_fraction", "reserve_seconds",
     "startup_margin_seconds", "eval_seq_len", "eval_batch_size", "eval_tokens",
 }  # fmt: skip
