@@ -72,7 +72,8 @@ def formulas(config: Config) -> dict[str, int]:
         {"embedding": "nki", "projection": "fp8_nki", "ngram": "nki", "ngram_refresh": 1, "micro_batches": 2}
         | {"bigram_rows": 97, "bigram_width": 8},
         {"projection": "fp8_nki", "mlp": "fused", "muon": "nki", "muon_steps": "polar_express", "lnc": 1},
-        {"experts": 3, "expert_width": 16, "projection": "fp8_nki", "loss": "fused", "micro_batches": 2},
+        {"experts": 3, "expert_width": 16, "projection": "fp8_nki", "loss": "fused", "micro_batches": 2}
+        | {"future_tokens": 2},
     ],
     ids=[
         "depth 1",
@@ -83,7 +84,7 @@ def formulas(config: Config) -> dict[str, int]:
         "swiglu",
         "embedding, fp8 and n-grams",
         "fp8 beside a fused MLP",
-        "experts",
+        "experts and further tokens",
     ],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(

@@ -139,7 +139,7 @@ def test_the_artifact_holds_the_operations_that_are_named_and_no_others(name: st
 
 
 # Modules whose classes switches choose.
-STACK = ["attention", "bigram", "block", "gates", "model", "moe", "recall", "row_table"]
+STACK = ["attention", "bigram", "block", "future", "gates", "model", "moe", "recall", "row_table"]
 ALWAYS = {"Attention", "Stack", "Block", "GPT", "Positions"}
 SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, and words in the code
     "none": ({}, set(), set()),
@@ -157,7 +157,12 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
     "experts": (
         {"experts": 4, "expert_width": 16, "attention_every": 2, "loss": "fused"},
         {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT", "RoutedFusedHeadGPT", "FusedHeadGPT"},
-        {"layer % 2", "'balance'", "active_params_M"},
+        {"layer % 2", "'balance'", "active_params_M", "with_gradient"},
+    ),
+    "further tokens": (
+        {"future_tokens": 2},
+        {"FutureGPT", "Ahead"},
+        {"ahead", "with_gradient"},
     ),
     "bigrams": (
         {"bigram_rows": 97, "bigram_width": 8},

@@ -38,6 +38,8 @@ def model_config(config: Config) -> dict[str, int | float | str]:
         found["window_pattern"] = config.window_pattern
     if config.attention_every > 1:
         found["attention_every"] = config.attention_every
+    if config.future_tokens > 0:
+        found["future_tokens"] = config.future_tokens
     if config.bigram_rows > 0:
         found["bigram_rows"] = config.bigram_rows
         found["bigram_width"] = config.bigram_width

@@ -110,6 +110,8 @@ class Config:
     balance_weight: float = 0.01  # of the loss that keeps experts equally busy, in each block
     bigram_rows: int = 0  # of a table that a hash of each token and the one before it reads, too; 0: none
     bigram_width: int = 0  # of its rows; where it is below width, a product behind it spreads them
+    future_tokens: int = 0  # behind the next one, that the loss predicts, too
+    future_weight: float = 0.3  # of the mean of their losses; what is printed is the next token's alone
     projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
     ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
     ngram_orders: str = "2,3,4,6,9,16"  # tokens of an n-gram, the predicted one included
@@ -118,7 +120,7 @@ class Config:
     ngram_refresh: int = 8  # updates in which the whole table is made anew, a part in each
     ngram_sample: int = 1  # of so many rows of a batch one is counted
 
-    bigram_lr: float = 0.1  # row-wise Adagrad
+    bigram_lr: float = 1.0  # row-wise Adagrad
 
     # Optimizers: which implementation, and which of its variants
     muon: Literal["nki", "torch"] = "torch"
@@ -280,6 +282,10 @@ class Config:
                 "knobs 'norm', 'rotary', 'mlp', 'loss' (or 'chunked'), 'attention' and 'conv' must be 'torch' where "
                 "'device' is not 'neuron'"
             )
+        if not 0 <= self.future_tokens < self.seq_len or self.future_weight < 0.0:
+            raise ValueError("knobs 'future_tokens' must be 0 or more, below 'seq_len', and 'future_weight' 0 or more")
+        if self.future_tokens > 0 and self.ngram != "none":
+            raise ValueError("knob 'future_tokens' must be 0 where 'ngram' is not 'none': counts are of the next token")
         if self.bigram_rows < 0 or 0 < self.bigram_rows < 3:
             raise ValueError(f"knob 'bigram_rows' must be 0 or 3 or more, found {self.bigram_rows}")
         if self.bigram_rows > 0 and not 1 <= self.bigram_width <= self.width:
@@ -335,7 +341,7 @@ class Config:
         attentions = -(-self.depth // self.attention_every)
         products = (3 if self.activation == "swiglu" else 2) * max(1, self.experts) + (self.experts > 0)  # of a block
         for name, chosen, owned in (
-            ("muon", self.muon, 4 * attentions + self.depth * products),  # matrices
+            ("muon", self.muon, 4 * attentions + self.depth * products + self.future_tokens),  # matrices
             (
                 "adamw",
                 self.adamw,

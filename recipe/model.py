@@ -16,10 +16,11 @@ from torch import Tensor, nn
 
 from recipe.block import make_stack
 from recipe.config import Config
+from recipe.future import Ahead
 from recipe.kernels.rotary_qk_norm import rotary_tables
 from recipe.kernels.softcap_cross_entropy import softcap
 from recipe.ngram import longest_known, orders_of
-from recipe.operations import Linear, make_entry, make_loss, make_ngram_mix, make_norm, tables
+from recipe.operations import Linear, make_entry, make_loss, make_ngram_mix, make_norm, tables, weights
 
 
 def activation_dtype(config: Config, device: torch.device) -> torch.dtype:
@@ -117,6 +118,39 @@ class NgramGPT(GPT):
         return mixed
 
 
+class FutureGPT(GPT):
+    """The model whose loss has a gradient from tokens behind the next one, too."""
+
+    def __init__(self, config: Config, dtype: torch.dtype) -> None:
+        """`dtype`: of the activations."""
+        super().__init__(config, dtype)
+        self.ahead = nn.ModuleList([Ahead(config) for _ in range(config.future_tokens)])
+        self.future_weight = config.future_weight
+
+    def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
+        """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
+        loss = super().cross_entropy(tokens, x, targets)
+        total = torch.zeros_like(loss)
+        for offset, ahead in enumerate(self.ahead, start=1):
+            early = ahead(x[:, :-offset])  # the last positions have no such target
+            total = total + super().cross_entropy(tokens[:, :-offset], early, targets[:, offset:])
+        return with_gradient(loss, self.future_weight / len(self.ahead) * total)
+
+    def initialize(self) -> None:
+        """Set all parameters; what turns the stream starts at zero."""
+        super().initialize()
+        for turn in weights(*(ahead.get_submodule("turn") for ahead in self.ahead)):
+            nn.init.zeros_(turn)
+
+    def matrices(self) -> list[nn.Parameter]:
+        """The weight matrices of the blocks, and of what predicts further tokens."""
+        return [*super().matrices(), *weights(*(ahead.get_submodule("turn") for ahead in self.ahead))]
+
+
+class FutureFusedHeadGPT(FutureGPT, FusedHeadGPT):
+    """The model that learns from further tokens, too, and whose loss takes the head's product itself."""
+
+
 class RoutedGPT(GPT):
     """The model whose blocks have experts. Its loss lets them drop tokens, and has a gradient that balances them."""
 
@@ -140,6 +174,14 @@ class RoutedFusedHeadGPT(RoutedGPT, FusedHeadGPT):
 
 class RoutedNgramGPT(RoutedGPT, NgramGPT):
     """The model with experts whose logits get a bias from n-gram counts."""
+
+
+class RoutedFutureGPT(RoutedGPT, FutureGPT):
+    """The model with experts that learns from further tokens, too."""
+
+
+class RoutedFutureFusedHeadGPT(RoutedGPT, FutureFusedHeadGPT):
+    """The same whose loss takes the head's product itself."""
 
 
 def with_gradient(loss: Tensor, other: Tensor) -> Tensor:
@@ -180,6 +222,8 @@ def make_model(config: Config, dtype: torch.dtype) -> GPT:
     """The model that the configuration names; `dtype`: of the activations."""
     if config.experts > 0:
         return make_routed_model(config, dtype)
+    if config.future_tokens > 0:
+        return make_future_model(config, dtype)
     if config.loss in ("fused", "chunked"):
         return FusedHeadGPT(config, dtype)
     if config.ngram != "none":
@@ -187,10 +231,26 @@ def make_model(config: Config, dtype: torch.dtype) -> GPT:
     return GPT(config, dtype)
 
 
+def make_future_model(config: Config, dtype: torch.dtype) -> FutureGPT:
+    """The model that learns from further tokens; `dtype`: of the activations."""
+    if config.loss in ("fused", "chunked"):
+        return FutureFusedHeadGPT(config, dtype)
+    return FutureGPT(config, dtype)
+
+
 def make_routed_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
     """The model with experts that the configuration names; `dtype`: of the activations."""
+    if config.future_tokens > 0:
+        return make_routed_future_model(config, dtype)
     if config.loss in ("fused", "chunked"):
         return RoutedFusedHeadGPT(config, dtype)
     if config.ngram != "none":
         return RoutedNgramGPT(config, dtype)
     return RoutedGPT(config, dtype)
+
+
+def make_routed_future_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
+    """The model with experts that learns from further tokens; `dtype`: of the activations."""
+    if config.loss in ("fused", "chunked"):
+        return RoutedFutureFusedHeadGPT(config, dtype)
+    return RoutedFutureGPT(config, dtype)
