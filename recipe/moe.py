@@ -48,8 +48,8 @@ class Experts(nn.Module):
 
     def by_all(self, x: Tensor) -> Tensor:
         """[B, T, width] -> [B, T, width]: every expert sees every token."""
-        _, shares, chosen = self.route(x)
-        dense = torch.zeros(*x.shape[:-1], len(self.experts), device=x.device).scatter(-1, chosen, shares)
+        probabilities, shares, chosen = self.route(x)
+        dense = torch.zeros_like(probabilities).scatter(-1, chosen, shares)
         y = torch.zeros_like(x)
         for share, expert in zip(dense.to(x.dtype).unbind(-1), self.experts, strict=True):
             y = y + share.unsqueeze(-1) * expert(x)

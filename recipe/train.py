@@ -72,6 +72,7 @@ def train(config: Config) -> GPT:
     else:
         optimizers, owned = make_optimizers(config, model, ranks)
     parameters = list(model.parameters())
+    num_params = sum(parameter.numel() for parameter in parameters)
     if config.bigram_rows > 0:
         parameters = dense_parameters(model)
     if config.world_size > 1 and config.overlap:
@@ -163,7 +164,7 @@ def train(config: Config) -> GPT:
     save(config, ranks, model, step, tokens)
     if config.world_size > 1:
         leave()
-    print_summary(config, clock, step, tokens, sum(parameter.numel() for parameter in model.parameters()))
+    print_summary(config, clock, step, tokens, num_params)
     if config.experts > 0:
         prepare.print0(f"active_params_M: {active_parameters(model) / 1e6!r}")
     return model
