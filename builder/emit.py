@@ -402,7 +402,9 @@ class _Printer:
             if part.module is module:
                 for node in [node for node in hints.stored(part.node) if node not in self.written]:
                     start, end = module.source.start(node), module.source.end(node)
-                    if not rewrite.is_dead(start):  # first: what it quotes may itself have been rewritten
+                    # Members of a union may be gone, the first one too, and the annotation stay.
+                    alive = any(not rewrite.is_dead(module.source.start(one)) for one in hints.members(node))
+                    if alive:  # first: what it quotes may itself have been rewritten
                         rewrite.edits.insert(0, Edit(start, end, (Quote(start, end),)))
                         rewrite.quoted.add(node)
 
