@@ -143,7 +143,7 @@ def train(config: Config) -> GPT:
         now = time.monotonic()
         clock.update_done(now)
         seconds = clock.last_update_seconds
-        seen = micro_batches * config.tokens_per_micro_batch
+        seen = micro_batches * config.tokens_per_micro_batch  # tokens of all ranks
         if config.log_every == 1 or step % config.log_every == 0:
             prepare.print0(
                 f"step {step:05d} | loss {loss:.4f} | lrm {multiplier:.3f} | dt {seconds:.2f}s"

@@ -64,8 +64,12 @@ KNOBS: list[list[dict[str, Any]]] = [
     [{"ema_decay": 0.0}, {"ema_decay": 0.5}, {"ema_decay": 0.9, "ema": "nki"}],
     [{}, {}, {"ngram": "nki", "ngram_refresh": 2, "loss": "nki"}],
     [{}, {}, {"depth": 3, "skips": True, "residual_mix": True}, {"attention_every": 2, "value_embeddings": True}],
-    [{}, {}, {"attention_gate": True, "smear_gate": True}],
     [{"mlp_width": 256}, {"mlp_width": 128}, {"mlp_width": 384}, {"mlp_width": 200}],
+    [{}, {}, {"attention_gate": True, "smear_gate": True}],
+    [{}, {}, {"attention_gate": True}, {"value_embeddings": True}, {"residual_mix": True}],
+    [{}, {}, {"smear_gate": True}, {"bigram_rows": 1000, "bigram_width": 24}],
+    [{}, {}, {"experts": 3, "expert_width": 72}, {"clip": 1.0}, {"matrix_dtype": "bfloat16"}],
+    [{}, {}, {"row_pool": 20}, {"safety_save_every": 0.5}, {"log_every": 2}],
 ]
 CONFIG = "recipe/configs/small.yaml"
 
