@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import math
 import subprocess
 import sys
 import tempfile
@@ -29,6 +29,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from parity_tests.faults.run import environment
 from scorer.contest import load
 from scorer.contest.reading import CONTESTS
 
@@ -133,7 +134,7 @@ def one_update(shown: Shown, out: Path, contest: Path) -> None:
     lane = ["--artifact", str(out / "artifact"), "--contest", str(contest), "-o", str(out / "lane")]
     run("scorer", "lane", "artifact", *lane)
     receipt = read(out / "lane/receipt.json")
-    parameters = sum(count(one["shape"]) for one in receipt["ranks"][0]["parameters"])
+    parameters = sum(math.prod(one["shape"]) for one in receipt["ranks"][0]["parameters"])
     shown.parameters = f"{parameters / 1e6:.1f} M"
     shown.update = f"{receipt['outcome']}, {receipt['time']['total']:.0f} s from launch to exit"
     if all(rank["peak_bytes"] for rank in receipt["ranks"]):
@@ -176,10 +177,8 @@ def embedded(shown: Shown, out: Path) -> None:
 
 def run(module: str, *words: str, allowed: tuple[int, ...] = (0,)) -> str:
     """Run one of the project's commands; what it printed. Raises CommandError on another exit code."""
-    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR", "SUBMISSION_PARITY_CACHE") if name in os.environ}
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT), **kept}
     ran = subprocess.run(
-        [sys.executable, "-m", module, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", module, *words], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
     if ran.returncode not in allowed:
         said = (ran.stdout + ran.stderr)[-3000:]
@@ -190,14 +189,6 @@ def run(module: str, *words: str, allowed: tuple[int, ...] = (0,)) -> str:
 def read(path: Path) -> Any:
     """A JSON file."""
     return json.loads(path.read_text("utf-8"))
-
-
-def count(shape: list[int]) -> int:
-    """Elements of a tensor."""
-    product = 1
-    for size in shape:
-        product *= size
-    return product
 
 
 if __name__ == "__main__":

@@ -62,17 +62,24 @@ class AdamW(torch.optim.Optimizer):
             state["mean"] = torch.zeros_like(gradient)
             state["square"] = torch.zeros_like(gradient)
         state["updates"] += 1
-        adamw_reference(
-            parameter,
-            gradient,
-            state["mean"],
-            state["square"],
-            updates=state["updates"],
-            lr=group["lr"],
-            decay=group["weight_decay"],
-            betas=group["betas"],
-            eps=ADAM_EPS,
-        )
+        step_of(group, state["updates"], parameter, gradient, state["mean"], state["square"])
+
+
+def step_of(
+    group: dict[str, Any], updates: int, weight: Tensor, gradient: Tensor, mean: Tensor, square: Tensor
+) -> None:
+    """The `updates`-th step of a weight, with the rates of its group; changes weight, mean and square, all fp32."""
+    adamw_reference(
+        weight,
+        gradient,
+        mean,
+        square,
+        updates=updates,
+        lr=group["lr"],
+        decay=group["weight_decay"],
+        betas=group["betas"],
+        eps=ADAM_EPS,
+    )
 
 
 class RoundedAdamW(AdamW):
@@ -104,17 +111,7 @@ class RoundedAdamW(AdamW):
             state["square"] = torch.zeros_like(gradient, dtype=self.state_dtype)
         state["updates"] += 1
         mean, square = state["mean"].float(), state["square"].float()
-        adamw_reference(
-            weight,
-            gradient,
-            mean,
-            square,
-            updates=state["updates"],
-            lr=group["lr"],
-            decay=group["weight_decay"],
-            betas=group["betas"],
-            eps=ADAM_EPS,
-        )
+        step_of(group, state["updates"], weight, gradient, mean, square)
         state["mean"].copy_(mean)
         state["square"].copy_(square)
 

@@ -11,7 +11,7 @@ import typer
 
 from scorer.artifact import Artifact
 from scorer.cli import commands, flame, runs, trials
-from scorer.cli.console import standard_output
+from scorer.cli.console import tell
 from scorer.cli.errors import VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.reviewing import Contest, checked_profile
@@ -70,10 +70,7 @@ def trial(
         write_atomic(directory.staging / trials.PAGE, change_page(report))
         if out is not None:
             directory.commit()
-    console = standard_output()
-    print_change(report, console)
-    if out is not None:
-        console.print(f"Report: {out / trials.PAGE}", markup=False, highlight=False, soft_wrap=True)
+    tell(lambda console: print_change(report, console), out and out / trials.PAGE)
     return VERDICTS[OUTCOMES[report.decision]]
 
 

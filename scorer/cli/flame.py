@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from scorer.cli import commands, kernels, runs, trials
-from scorer.cli.console import standard_output
+from scorer.cli.console import tell
 from scorer.cli.errors import VERDICTS, command
 from scorer.cli.reviewing import Contest, Files, checked_profile
 from scorer.compare.flame import conclude, profiled_updates
@@ -67,8 +67,5 @@ def profile(
     if as_json:
         print(report.json_text(), end="")
         return VERDICTS[report.verdict]
-    console = standard_output()
-    print_flame(report, console)
-    if out is not None:
-        console.print(f"Report: {out / PAGE}", markup=False, highlight=False, soft_wrap=True)
+    tell(lambda console: print_flame(report, console), out and out / PAGE)
     return VERDICTS[report.verdict]

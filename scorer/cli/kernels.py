@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from scorer.cli import commands, runs, trials
-from scorer.cli.console import standard_output
+from scorer.cli.console import tell
 from scorer.cli.errors import VERDICTS, command
 from scorer.cli.reviewing import Contest, Files, checked_profile
 from scorer.compare.accounts import conclude
@@ -64,8 +64,5 @@ def kernels(
     if as_json:
         print(report.json_text(), end="")
         return VERDICTS[report.verdict]
-    console = standard_output()
-    print_kernels(report, console)
-    if out is not None:
-        console.print(f"Report: {out / PAGE}", markup=False, highlight=False, soft_wrap=True)
+    tell(lambda console: print_kernels(report, console), out and out / PAGE)
     return VERDICTS[report.verdict]

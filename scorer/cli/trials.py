@@ -19,7 +19,7 @@ from rich.text import Text
 
 from scorer.artifact import Artifact
 from scorer.cli import commands, runs
-from scorer.cli.console import standard_output
+from scorer.cli.console import tell
 from scorer.cli.errors import VERDICTS, InputError, command
 from scorer.cli.output import OutputDirectory
 from scorer.cli.reviewing import Contest, Files, checked_profile, read_submission
@@ -275,10 +275,7 @@ def _finish(trial: Trial, profile: Profile, bench: Bench, directory: OutputDirec
     write_atomic(directory.staging / PAGE, trial_page(trial))
     if out is not None:
         directory.commit()
-    console = standard_output()
-    print_trial(trial, profile, console)
-    if out is not None:
-        console.print(f"Report: {out / PAGE}", markup=False, highlight=False, soft_wrap=True)
+    tell(lambda console: print_trial(trial, profile, console), out and out / PAGE)
     return VERDICTS[trial.verdict]
 
 
