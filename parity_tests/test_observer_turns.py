@@ -64,6 +64,7 @@ def test_the_time_is_told_by_line_and_operator(ran: tuple[Alone, list[Taken]]) -
     assert rows[None, "aten::threshold_backward"]["seconds"] > 0
     # It slept before the first operator of update 4; an update is its operators and what lies between them.
     assert max(row["before_seconds"] for row in rows.values()) > 0.25
+    assert rows[line_of(program(BUSY), "prepare.record_step_boundary(step)"), ""]["count"] == 0  # the update ends there
     total = sum(row["seconds"] + row["before_seconds"] for row in rows.values())
     assert 0.5 * alone.updates[4]["seconds"] < total < alone.updates[4]["seconds"]
 

@@ -209,7 +209,7 @@ def test_a_whole_graph_is_compiled_and_its_operators_are_counted_while_they_are_
     census = Census(torch, cast(Any, program), session, time.monotonic)
     census.begin()
     compiled(x)
-    rows = census.end()["rows"]
+    rows = census.end(None)["rows"]
     assert len(compiler.graphs) == before + 1
     assert {row["operator"]: row["count"] for row in rows} == {"aten::add": 1, "aten::cos": 1}
     counted = {row["operator"]: row["count"] for row in followed.take()[0]}

@@ -200,6 +200,17 @@ def test_what_grew_is_named_where_the_operators_are_the_same() -> None:
     )
 
 
+def test_what_grew_after_the_last_operator_has_the_line_that_ends_the_update() -> None:
+    def waits(receipt: Receipt) -> None:
+        for rank in receipt.ranks:
+            rank.times.append(_time(receipt, MODEL, "", 0.0, 0.009))
+
+    (found,) = Machine(ratio=1.05, change=waits).trial().findings
+    assert found.place == MODEL
+    told = f"the program's own time before the update's end at {MODEL}: 0.00 ms locally, 9.00 ms in the artifact"
+    assert told in found.message
+
+
 def test_an_operator_that_differs_is_named_first() -> None:
     def unfused(receipt: Receipt) -> None:
         for rank in receipt.ranks:

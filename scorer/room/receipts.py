@@ -169,7 +169,7 @@ class LineTime(Record):
     """Where the time of one update went: one operator as one line calls it, and the program's own time before that."""
 
     site: Site | None  # innermost frame of the observed program; None in backward
-    operator: str  # "" stands for the end of the update, after the last operator
+    operator: str  # "" stands for the end of the update, after the last operator; `site` is then the line that ends it
     count: int
     seconds: float  # within the operator, all calls together
     before_seconds: float  # from the end of the operator before it

@@ -48,8 +48,10 @@ class Census:
         """Start counting, in this thread and in autograd's."""
         self._mode.__enter__()
 
-    def end(self) -> dict[str, Any]:
-        """Stop; `rows` sorted by operator and signature, `times` by line and operator."""
+    def end(self, place: dict[str, Any] | None) -> dict[str, Any]:
+        """Stop where the update ends, at `place`; `rows` sorted by operator and signature, `times` by line and
+        operator.
+        """
         self._mode.__exit__(None, None, None)
         rows = {key: (first, *row) for first, (key, row) in enumerate(self._rows.items())}
         return {
@@ -57,7 +59,7 @@ class Census:
                 {"operator": operator, "signature": words, "count": count, "site": place, "first": first}
                 for (operator, words), (first, count, place) in sorted(rows.items())
             ],
-            "times": self._times.rows(),
+            "times": self._times.rows(place),
         }
 
 
@@ -75,8 +77,7 @@ class Times:
 
     def of(self, operator: str, place: dict[str, Any] | None, called: float) -> Times:
         """The context of one call."""
-        file, line = (place["file"], place["line"]) if place else ("", 0)
-        self._row = self._rows.setdefault((file, line, operator), [0, 0.0, 0.0])
+        self._row = self._rows.setdefault((*_line(place), operator), [0, 0.0, 0.0])
         self._row[0] += 1
         self._row[2] += called - self._idle_since
         return self
@@ -88,8 +89,8 @@ class Times:
         self._idle_since = self._clock()
         self._row[1] += self._idle_since - self._started
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Rows of receipts.LineTime; the last stands for what passed after the last operator."""
+    def rows(self, end: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """Rows of receipts.LineTime; the last stands for what passed from the last operator to the line `end`."""
         rest = self._clock() - self._idle_since
         return [
             {
@@ -101,6 +102,10 @@ class Times:
             }
             for (file, line, operator), (count, seconds, before) in [
                 *sorted(self._rows.items()),
-                (("", 0, ""), [0, 0.0, rest]),
+                ((*_line(end), ""), [0, 0.0, rest]),
             ]
         ]
+
+
+def _line(place: dict[str, Any] | None) -> tuple[str, int]:
+    return (place["file"], place["line"]) if place else ("", 0)

@@ -310,7 +310,7 @@ class Session:
             self._find_model(None)
         counted = None
         if self._census is not None:
-            counted, self._census = self._census.end(), None
+            counted, self._census = self._census.end(self.program.site(sys._getframe())), None
         record: dict[str, Any] = {
             "update": self._update,
             "losses": [float(loss.item()).hex() for loss in self._losses],
