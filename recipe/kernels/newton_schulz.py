@@ -12,10 +12,19 @@ step of which is the best polynomial for what the steps before it leave, and whi
 The products are of `dtype`, bf16 or fp32, and summed in fp32; X, A and b A + c A^2 are rounded to `dtype`. Directions
 are fp32.
 
-What the kernel needs: all matrices of one launch, of any shapes, side by side in one flat tensor; X, X^T and A must fit
-in SBUF together (`sbuf_bytes`: up to 1152 x 4608 in bf16, 768 x 3072 in fp32). LNC 1 and 2: the cores share the
-matrices of each shape; one that is left over is computed by both, each of which stores half of it, so that they have
-the same control flow without a barrier.
+A matrix in fp32 that is at least 3/2 as long one way as the other (`by_gram`) goes by its Gram matrix alone, with G =
+X X^T and F = 1 to begin with:
+
+    P = a + b G + c G^2,   F <- P F,   G <- P G P,   and in the end   X <- F X,
+
+for all are polynomials of one matrix and commute. That is 5/9 of the multiplications where it is four times as long.
+An error of G counts as much as it is large beside the square of the least singular value, so bf16 cannot do it.
+
+What the kernel needs: all matrices of one launch, of any shapes, side by side in one flat tensor; in SBUF together
+either X, X^T and A or, by the Gram matrix, four matrices of its size, past which X streams twice (`sbuf_bytes`: up to
+1152 one way, and the other way any number in fp32, 4608 in bf16). LNC 1 and 2: the cores share the matrices of each
+shape; one that is left over is computed by both, each of which stores half of it, so that they have the same control
+flow without a barrier.
 """
 
 from __future__ import annotations
@@ -100,11 +109,8 @@ class TorchNewtonSchulz:
 
 
 def newton_schulz_torch(matrices: Tensor, coefficients: Coefficients, margin: float, dtype: torch.dtype) -> Tensor:
-    """The definition; in fp32, matrices that are at least twice as long one way as the other go by their Gram matrices,
-    which takes 5/9 of the multiplications where they are four times as long.
-    """
-    short, long = sorted(matrices.shape[-2:])
-    if dtype != torch.float32 or long < 2 * short:
+    """The definition, by Gram matrices where that is right and takes less."""
+    if not by_gram(matrices.size(-2), matrices.size(-1), dtype.itemsize):
         return newton_schulz_reference(matrices, coefficients, margin, dtype)
     wide = matrices.mT if matrices.size(-2) > matrices.size(-1) else matrices
     x = wide / (wide.norm(dim=(-2, -1), keepdim=True) * margin + NORM_EPS)
@@ -113,11 +119,7 @@ def newton_schulz_torch(matrices: Tensor, coefficients: Coefficients, margin: fl
 
 
 def gram_factor(gram: Tensor, coefficients: Coefficients) -> Tensor:
-    """The matrix that takes X [N, rows, columns] to its direction, from X X^T alone.
-
-    Each step multiplies X by P = a + b G + c G^2, and so G by P^2: all are polynomials of one matrix and commute. An
-    error of G counts as much as it is large beside the square of the least singular value, so this is for fp32 only.
-    """
+    """The matrix F that takes X [N, rows, columns] to its direction, from G = X X^T alone."""
     factor = gram
     for step, (a, b, c) in enumerate(coefficients):
         polynomial = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
@@ -142,13 +144,21 @@ def newton_schulz_reference(matrices: Tensor, coefficients: Coefficients, margin
     return x.float()
 
 
+def by_gram(rows: int, columns: int, itemsize: int) -> bool:
+    """Whether a matrix of numbers of so many bytes goes by its Gram matrix: from 3/2 on it takes less in five steps."""
+    return itemsize == 4 and 2 * max(rows, columns) >= 3 * min(rows, columns)
+
+
 def sbuf_bytes(rows: int, columns: int, itemsize: int) -> int:
     """What the kernel holds of each partition of SBUF at once, for one matrix: X, its successor or X^T, A, A's
-    polynomial or a transposed tile, and work tiles of two PSUM banks.
+    polynomial or a transposed tile, and work tiles of two PSUM banks. By the Gram matrix: that, its successor, F and P;
+    or one of them and three times as much as a bank's columns of X: as they come, turned around, and multiplied.
     """
     short, long = min(rows, columns), max(rows, columns)
     short_tiles, long_tiles = -(-short // PARTITIONS), -(-long // PARTITIONS)
     x, transposed, gram = short_tiles * long, long_tiles * short, short_tiles * short
+    if by_gram(rows, columns, itemsize):
+        return itemsize * max(4 * gram, gram + 3 * short_tiles * BANK) + 4096
     return itemsize * (x + max(transposed + gram, x + gram, 2 * gram + x)) + 4096
 
 
@@ -175,6 +185,9 @@ def newton_schulz(matrices: Any, shapes: Any, coefficients: Any, margin: float) 
         mine = [(offset + (core * each + index) * rows * columns, 0, 1) for index in range(each)]
         mine += [(offset + index * rows * columns, core, cores) for index in range(cores * each, count)]
         for first, part, of in mine:
+            if by_gram(rows, columns, itemsize):
+                _direction_by_gram(directions, matrices, first, rows, columns, coefficients, margin, part, of)
+                continue
             tiles = _direction(matrices, first, rows, columns, coefficients, margin)
             _store(directions, first, tiles, columns, part, of)
         start, offset = start + count, offset + count * rows * columns
@@ -189,16 +202,13 @@ def _direction(matrices: Any, first: int, rows: int, columns: int, coefficients:
     """
     short, long = min(rows, columns), max(rows, columns)
     tall = rows > columns
-    x = [
-        load(matrices.ap(pattern=[[columns, bottom - top], [1, columns]], offset=first + top * columns))
-        for top, bottom in parts(rows, PARTITIONS)
-    ]
+    x = _load(matrices, first, rows, columns, columns)
     _normalise(x, columns, margin)
     turned = transposed(x)
     if tall:
         x, turned = turned, x
     for step, (a, b, c) in enumerate(coefficients):
-        gram = _gram(turned, short)
+        gram = _times(turned, turned, short)
         turned = []
         polynomial = _polynomial(gram, short, b, c)
         gram = []
@@ -209,22 +219,30 @@ def _direction(matrices: Any, first: int, rows: int, columns: int, coefficients:
     return turned if tall else x
 
 
+def _load(matrices: Any, first: int, rows: int, width: int, columns: int) -> list[Any]:
+    """Tiles of `rows` rows of `width` numbers from `first` on, of a matrix with `columns` columns."""
+    return [
+        load(matrices.ap(pattern=[[columns, bottom - top], [1, width]], offset=first + top * columns))
+        for top, bottom in parts(rows, PARTITIONS)
+    ]
+
+
 def _store(target: Any, first: int, tiles: list[Any], columns: int, part: int, of: int) -> None:
-    """Write a matrix, or of the rows of each tile one of as many parts as `of` says."""
+    """Write tiles from `first` on, into a matrix with `columns` columns: all of it, or of the rows of each tile one of
+    as many parts as `of` says.
+    """
     row = first
     for tile in tiles:
-        count = tile.shape[0]
+        count, width = tile.shape
         low, high = share(count, part, of)
         if high > low:
-            there = target.ap(pattern=[[columns, high - low], [1, columns]], offset=row + low * columns)
-            nisa.dma_copy(dst=there, src=tile[low:high, 0:columns])
+            there = target.ap(pattern=[[columns, high - low], [1, width]], offset=row + low * columns)
+            nisa.dma_copy(dst=there, src=tile[low:high, 0:width])
         row += count * columns
 
 
 def _normalise(tiles: list[Any], columns: int, margin: float) -> None:
-    """Divide the tiles by the Frobenius norm of all of them. The sum over partitions is a product with ones, which
-    leaves it on every partition.
-    """
+    """Divide the tiles by the Frobenius norm of all of them."""
     pmax = nl.tile_size.pmax
     squares = nl.ndarray(shape=(pmax, len(tiles)), dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=squares, value=0.0)
@@ -239,6 +257,16 @@ def _normalise(tiles: list[Any], columns: int, margin: float) -> None:
             reduce_res=squares[0:count, index : index + 1],
             reduce_cmd=nisa.reduce_cmd.reset_reduce,
         )
+    factor = _inverse_norm(squares, margin)
+    for tile in tiles:
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor[0 : tile.shape[0], 0:1])
+
+
+def _inverse_norm(squares: Any, margin: float) -> Any:
+    """1 / (the root of the sum of `squares` x margin) on every partition [P, 1]: the sum over partitions is a product
+    with ones.
+    """
+    pmax = nl.tile_size.pmax
     ones = nl.ndarray(shape=(pmax, pmax), dtype=nl.float32, buffer=nl.sbuf)
     sums = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
     total = nl.ndarray(shape=(pmax, 1), dtype=nl.float32, buffer=nl.psum)
@@ -253,20 +281,19 @@ def _normalise(tiles: list[Any], columns: int, margin: float) -> None:
     nisa.activation(dst=norm, op=nl.sqrt, data=square)
     nisa.tensor_scalar(dst=divisor, data=norm, op0=nl.multiply, operand0=margin, op1=nl.add, operand1=NORM_EPS)
     nisa.reciprocal(dst=factor, data=divisor)
-    for tile in tiles:
-        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor[0 : tile.shape[0], 0:1])
+    return factor
 
 
-def _gram(turned: list[Any], short: int) -> list[Any]:
-    """A = X X^T from the tiles of X^T, as tiles of its rows."""
-    gram = []
-    for top, bottom in parts(short, PARTITIONS):
-        tile = nl.ndarray(shape=(bottom - top, short), dtype=turned[0].dtype, buffer=nl.sbuf)
-        for first, end in parts(short, BANK):
-            summed = product(turned, turned, (top, bottom), (first, end))
+def _times(left: list[Any], right: list[Any], width: int) -> list[Any]:
+    """left^T right, `width` columns, as tiles of its rows; A = X X^T from the tiles of X^T."""
+    result = []
+    for top, bottom in parts(left[0].shape[1], PARTITIONS):
+        tile = nl.ndarray(shape=(bottom - top, width), dtype=left[0].dtype, buffer=nl.sbuf)
+        for first, end in parts(width, BANK):
+            summed = product(left, right, (top, bottom), (first, end))
             nisa.tensor_copy(dst=tile[0 : bottom - top, first:end], src=summed)
-        gram.append(tile)
-    return gram
+        result.append(tile)
+    return result
 
 
 def _polynomial(gram: list[Any], short: int, b: float, c: float) -> list[Any]:
@@ -307,3 +334,107 @@ def _stepped(x: list[Any], polynomial: list[Any], short: int, long: int, a: floa
             )
         result.append(tile)
     return result
+
+
+def _direction_by_gram(
+    target: Any,
+    matrices: Any,
+    first: int,
+    rows: int,
+    columns: int,
+    coefficients: Any,
+    margin: float,
+    part: int,
+    of: int,
+) -> None:
+    """All steps for the matrix at `first` by its Gram matrix, and this part of its direction into `target`.
+
+    X comes twice, a bank's columns at a time: to be multiplied by itself, and by F.
+    """
+    short, tall = min(rows, columns), rows > columns
+    gram: list[Any] = []
+    for start, end in parts(max(rows, columns), BANK):
+        chunk = _load_chunk(matrices, first, rows, columns, start, end)
+        _add_gram(gram, chunk if tall else transposed(chunk), short)
+    identity = _identity(min(short, PARTITIONS))
+    inverse = _inverse_norm(_diagonal(gram, identity), margin)
+    for tile in gram:
+        scale = inverse[0 : tile.shape[0], 0:1]
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=scale, op1=nl.multiply, operand1=scale)
+    factor: list[Any] = []
+    for step, (a, b, c) in enumerate(coefficients):
+        polynomial = _polynomial(gram, short, b, c)
+        _add_to_diagonal(polynomial, identity, a)
+        factor = _times(polynomial, factor, short) if step > 0 else polynomial
+        if step + 1 < len(coefficients):
+            gram = _times(gram, polynomial, short)
+            gram = _times(polynomial, gram, short)
+    gram, polynomial = [], []
+    for tile in factor:
+        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=inverse[0 : tile.shape[0], 0:1])
+    for start, end in parts(max(rows, columns), BANK):
+        chunk = _load_chunk(matrices, first, rows, columns, start, end)
+        chunk = _times(factor, transposed(chunk) if tall else chunk, end - start)
+        chunk = transposed(chunk) if tall else chunk
+        _store(target, first + start * (columns if tall else 1), chunk, columns, part, of)
+
+
+def _load_chunk(matrices: Any, first: int, rows: int, columns: int, start: int, end: int) -> list[Any]:
+    """Of the longer side of the matrix at `first` the part from `start` to `end`, as tiles of rows."""
+    if rows > columns:
+        return _load(matrices, first + start * columns, end - start, columns, columns)
+    return _load(matrices, first + start, rows, end - start, columns)
+
+
+def _add_gram(gram: list[Any], turned: list[Any], short: int) -> None:
+    """Add X X^T to tiles of its rows, from some tiles of X^T; the first ones make them."""
+    if not gram:
+        gram += _times(turned, turned, short)
+        return
+    for tile, (top, bottom) in zip(gram, parts(short, PARTITIONS), strict=True):
+        for first, end in parts(short, BANK):
+            here = tile[0 : bottom - top, first:end]
+            nisa.tensor_tensor(
+                dst=here, data1=here, data2=product(turned, turned, (top, bottom), (first, end)), op=nl.add
+            )
+
+
+def _identity(size: int) -> Any:
+    """Ones on the diagonal, zeros elsewhere: [size, size] in fp32."""
+    ones = nl.ndarray(shape=(size, size), dtype=nl.float32, buffer=nl.sbuf)
+    identity = nl.ndarray(shape=(size, size), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=ones, value=1.0)
+    nisa.affine_select(
+        dst=identity,
+        pattern=[[-1, size]],
+        channel_multiplier=1,
+        on_true_tile=ones,
+        on_false_value=0.0,
+        cmp_op=nl.equal,
+        offset=0,
+    )
+    return identity
+
+
+def _diagonal(tiles: list[Any], identity: Any) -> Any:
+    """The diagonal of a matrix given as tiles of its rows, a column for each tile; no rows are zeros."""
+    diagonal = nl.ndarray(shape=(nl.tile_size.pmax, len(tiles)), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=diagonal, value=0.0)
+    for index, tile in enumerate(tiles):
+        count, first = tile.shape[0], index * PARTITIONS
+        alone = nl.ndarray(shape=(count, count), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_tensor(
+            dst=alone, data1=tile[0:count, first : first + count], data2=identity[0:count, 0:count], op=nl.multiply
+        )
+        nisa.tensor_reduce(dst=diagonal[0:count, index : index + 1], op=nl.add, data=alone, axis=1, keepdims=True)
+    return diagonal
+
+
+def _add_to_diagonal(tiles: list[Any], identity: Any, a: float) -> None:
+    """Add a number to the diagonal of a matrix given as tiles of its rows."""
+    for index, tile in enumerate(tiles):
+        count, first = tile.shape[0], index * PARTITIONS
+        here = tile[0:count, first : first + count]
+        nisa.scalar_tensor_tensor(
+            dst=here, data=identity[0:count, 0:count], op0=nl.multiply, operand0=a, op1=nl.add, operand1=here
+        )
