@@ -11,6 +11,7 @@ import importlib
 import multiprocessing
 import multiprocessing.forkserver
 import os
+import resource
 import runpy
 import sys
 import traceback
@@ -20,7 +21,8 @@ from pathlib import Path
 
 from scorer.room.observer.settings import VARIABLE
 
-SECONDS = 60.0
+PROCESSOR_SECONDS = 60  # a trial takes five; counted so, a loaded machine ends none
+SECONDS = 600.0  # one that waits uses no processor
 LOG = "log.txt"
 _PRELOADED = "parity_tests.mutants.preloaded"
 
@@ -65,6 +67,7 @@ def run(trial: Trial) -> int | None:
 
 
 def _run(trial: Trial) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
     importlib.import_module(_PRELOADED)
     os.environ.update(trial.variables, RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
     os.environ[VARIABLE] = str(trial.settings)
