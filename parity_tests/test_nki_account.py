@@ -63,6 +63,18 @@ def test_every_instruction_is_told_with_its_line_and_operands() -> None:
     assert tile_written.storage == tile_read.storage == load.operands[0].storage != source.storage
 
 
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (lambda: tile(4, 6).__setitem__(..., tile(4, 6)), "tensor_copy"),
+        (lambda: tile(4, 6).__setitem__(..., 2.0), "memset"),
+        (lambda: nl.ndarray((4, 6), nl.float32, nl.private_hbm).__setitem__(..., tile(4, 6)), "dma_copy"),
+    ],
+)
+def test_an_assignment_is_the_instruction_that_it_makes(body: Any, name: str) -> None:
+    assert cost_of(body).name == name
+
+
 def test_an_instruction_that_nobody_has_heard_of_is_told_and_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     def double(dst: Any, data: Any, name: str | None = None) -> Any:
         return nisa.tensor_scalar(dst=dst, data=data, op0=nl.multiply, operand0=2.0)

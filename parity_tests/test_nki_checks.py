@@ -205,9 +205,6 @@ CHECKS: dict[str, Check] = {
         "cannot be read as float32",
         lambda: tile(4, 4, dtype=nl.bfloat16).view(nl.float32),
     ),
-    "assignment": Check(
-        lambda: tile(4, 6).__setitem__(0, 1.0), "copy with nki.isa", lambda: nisa.memset(dst=tile(4, 6), value=1.0)
-    ),
     "indirect": Check(lambda: tile(4, 6).indirect(0), "needs Trn3", lambda: tile(4, 6).is_indirect()),
     # Reads and writes
     "uninitialised read": Check(

@@ -8,7 +8,10 @@ from typing import Any
 import nki
 import nki.compiler
 import nki.isa as nisa
+import nki.isa.constants
 import nki.language as nl
+import nki.language.buffers
+import nki.language.tensor
 import nki.simulator
 import pytest
 import torch
@@ -146,3 +149,11 @@ def test_a_kernel_inside_another_one_agrees_with_it() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         nki.jit(lambda x: KERNEL(x))(X)
+
+
+def test_names_by_which_libraries_of_kernels_import_are_the_same_objects() -> None:
+    for name in nki.isa.constants.__all__:
+        assert getattr(nki.isa.constants, name) is getattr(nisa, name)
+    for name in nki.language.buffers.__all__:
+        assert getattr(nki.language.buffers, name) is getattr(nl, name)
+    assert nki.language.tensor.NkiTensor is nl.NkiTensor

@@ -11,6 +11,7 @@ from . import isa
 from ._alu import FUNCTIONS, OPERATORS
 from ._dtypes import FLOATS, as_dtype, float32, uint8, uint16
 from ._errors import refuse
+from ._indirect import IndirectTensor
 from ._language_math import new, promoted, tile_of
 from ._language_tensors import is_hbm, is_on_chip, ndarray, psum, sbuf
 from ._tensor import QUADRANT, NkiTensor
@@ -30,6 +31,27 @@ def store(dst: Any, value: Any) -> None:
     if not is_hbm(tile_of(dst, "dst").buffer):
         refuse(f"lies in {dst.buffer!r}; store writes HBM", "dst")
     isa.dma_copy(dst=dst, src=tile_of(value, "value"))
+
+
+def copy_to(dst: Any, value: Any) -> None:
+    """What assigning to a view does: one instruction, chosen by where the two tensors lie."""
+    if not isinstance(value, (NkiTensor, IndirectTensor)):
+        if not isinstance(value, (int, float, np.number)):
+            refuse(f"{value!r} is neither a tensor nor a number", "value")
+        if is_hbm(dst.buffer):
+            refuse("HBM takes no numbers: fill an SBUF tile and dma_copy it", "value")
+        isa.memset(dst=dst, value=value)
+        return
+    if _without_ones(dst.shape) != _without_ones(value.shape):
+        refuse(f"{value.shape} into {dst.shape}: there is no broadcasting", "value")
+    if is_hbm(dst.buffer) or is_hbm(value.buffer):
+        isa.dma_copy(dst=dst, src=value)
+    else:
+        isa.tensor_copy(dst=dst, src=value)
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
 
 
 def load_transpose2d(src: Any, dtype: Any = None) -> NkiTensor:

@@ -115,8 +115,15 @@ class NkiTensor:
     def __bool__(self) -> NoReturn:
         raise TypeError("a tensor holds run-time values, which cannot steer Python's if and while")
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        refuse("assigning to a tensor is not portable; copy with nki.isa.tensor_copy, dma_copy or memset")
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """`self[index] = value` copies: by `nki.isa.tensor_copy` on chip, by `dma_copy` from or to HBM; `memset` for a
+        number.
+
+        There is no broadcasting. Source: nki.language.NkiTensor.
+        """
+        from ._language_move import copy_to
+
+        copy_to(self[index], value)
 
     # Views
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from . import _tile_size as tile_size
-from ._alu import MAX as _MAX
-from ._alu import MIN as _MIN
-from ._alu import OPERATORS as _OPERATORS
-from ._dtypes import AbsentType as _AbsentType
-from ._dtypes import (
+from .. import _tile_size as tile_size
+from .._alu import MAX as _MAX
+from .._alu import MIN as _MIN
+from .._alu import OPERATORS as _OPERATORS
+from .._dtypes import AbsentType as _AbsentType
+from .._dtypes import (
     bfloat16,
     bool_,
     float8_e4m3,
@@ -31,10 +31,10 @@ from ._dtypes import (
     uint32,
     uint64,
 )
-from ._errors import AbsentNameError as _AbsentNameError
-from ._grids import NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks, alloc_tiles, blocks, tiles
-from ._language_move import all_ as all
-from ._language_move import (
+from .._errors import AbsentNameError as _AbsentNameError
+from .._grids import NkiBlockGrid, NkiGrid, NkiTileGrid, alloc_blocks, alloc_tiles, blocks, tiles
+from .._language_move import all_ as all
+from .._language_move import (
     broadcast_to,
     device_print,
     dropout,
@@ -54,8 +54,8 @@ from ._language_move import (
     var,
     where,
 )
-from ._language_move import sum_ as sum
-from ._language_tensors import (
+from .._language_move import sum_ as sum
+from .._language_tensors import (
     affine_range,
     ds,
     empty_like,
@@ -80,9 +80,9 @@ from ._language_tensors import (
     zeros,
     zeros_like,
 )
-from ._loops import fori_loop, no_reorder, while_loop
-from ._storage import Buffer as _Buffer
-from ._tensor import NkiTensor
+from .._loops import fori_loop, no_reorder, while_loop
+from .._storage import Buffer as _Buffer
+from .._tensor import NkiTensor
 
 __all__ = [
     "MemoryRegion",

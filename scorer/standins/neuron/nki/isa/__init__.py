@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ._enums import dge_mode, dma_engine, engine, matmul_perf_mode, nc_version, oob_mode, reduce_cmd
-from ._errors import AbsentNameError, NkiValidationError, refuse
-from ._isa_cores import core_barrier, sendrecv
-from ._isa_data import iota, memset, tensor_copy, tensor_copy_predicated
-from ._isa_dma import dma_compute, dma_copy, dma_transpose
-from ._isa_gather import local_gather, nc_n_gather, nc_stream_shuffle, nonzero_with_count, sequence_bounds
-from ._isa_random import dropout, rand_get_state, rand_set_state, rng, set_rng_seed
-from ._isa_reduce import bn_aggr, bn_stats, tensor_partition_reduce, tensor_reduce, tensor_scalar_reduce
-from ._isa_scalar import activation, activation_reduce
-from ._isa_scan import tensor_scalar_cumulative, tensor_tensor_scan
-from ._isa_search import max8, nc_find_index8, nc_match_replace8, topk
-from ._isa_select import affine_select, range_select, select_reduce
-from ._isa_tensor import nc_matmul, nc_transpose
-from ._isa_vector import reciprocal, scalar_tensor_tensor, tensor_scalar, tensor_tensor
-from ._registers import (
+from .._enums import dge_mode, dma_engine, engine, matmul_perf_mode, nc_version, oob_mode, reduce_cmd
+from .._errors import AbsentNameError, NkiValidationError, refuse
+from .._isa_cores import core_barrier, sendrecv
+from .._isa_data import iota, memset, tensor_copy, tensor_copy_predicated
+from .._isa_dma import dma_compute, dma_copy, dma_transpose
+from .._isa_gather import local_gather, nc_n_gather, nc_stream_shuffle, nonzero_with_count, sequence_bounds
+from .._isa_random import dropout, rand_get_state, rand_set_state, rng, set_rng_seed
+from .._isa_reduce import bn_aggr, bn_stats, tensor_partition_reduce, tensor_reduce, tensor_scalar_reduce
+from .._isa_scalar import activation, activation_reduce
+from .._isa_scan import tensor_scalar_cumulative, tensor_tensor_scan
+from .._isa_search import max8, nc_find_index8, nc_match_replace8, topk
+from .._isa_select import affine_select, range_select, select_reduce
+from .._isa_tensor import nc_matmul, nc_transpose
+from .._isa_vector import reciprocal, scalar_tensor_tensor, tensor_scalar, tensor_tensor
+from .._registers import (
     NkiScalar,
     VirtualRegister,
     register_alloc,
