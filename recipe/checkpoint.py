@@ -54,11 +54,14 @@ def model_config(config: Config) -> dict[str, int | float | str]:
     return found
 
 
-def save_checkpoint(model: GPT, config: Config, meta: dict[str, int | float]) -> None:
-    """Write `out/final.pt`: beside it first, then renamed into place, so that half a checkpoint never has that name."""
+def save_checkpoint(model: GPT, config: Config, meta: dict[str, int | float], rank: int = 0) -> None:
+    """Write `out/final.pt`: beside it first, then renamed into place, so that half a checkpoint never has that name.
+
+    `rank`: the one that writes; several may write the same at once.
+    """
     state = {strip(name): tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
     CHECKPOINT.parent.mkdir(parents=True, exist_ok=True)
-    partial = CHECKPOINT.with_suffix(".partial")
+    partial = CHECKPOINT.with_suffix(f".{rank}.partial")
     torch.save({"model_state": state, "model_config": model_config(config), "meta": meta}, partial)
     partial.replace(CHECKPOINT)
 

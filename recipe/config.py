@@ -81,6 +81,7 @@ class Config:
     compile: bool = False  # forward pass and loss by torch.compile, as one graph
     log_every: int = 1  # updates for one printed line
     safety_save_every: float = 0.0  # progress between saves that a run leaves which is killed; 0.0: that of start-up
+    stall_seconds: float = 600.0  # that ranks wait for one of them, compilation included; then the run ends in an error
 
     # The author's own evaluation, in development runs only
     eval_split: str = "public_val"
@@ -253,6 +254,8 @@ class Config:
             raise ValueError(f"knob 'row_pool' must be 0 or more, found {self.row_pool}")
         if not 0.0 <= self.safety_save_every < 1.0:
             raise ValueError(f"knob 'safety_save_every' must be 0 or more and below 1, found {self.safety_save_every}")
+        if self.stall_seconds <= 0.0:
+            raise ValueError(f"knob 'stall_seconds' must be above 0, found {self.stall_seconds}")
         if self.attention_window < 0 or self.logit_softcap < 0.0:
             raise ValueError("knobs 'attention_window' and 'logit_softcap' must be 0 or more")
         if not self.window_pattern or set(self.window_pattern) - set("LS"):

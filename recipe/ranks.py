@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 import prepare
@@ -27,7 +28,7 @@ def register_device(config: Config) -> None:
 
 
 def join(config: Config) -> Ranks:
-    """Join the process group and open the device.
+    """Join the process group and open the device. A collective in which a rank is waited for too long raises.
 
     Raises RuntimeError when torchrun started another number of ranks than the configuration says.
     """
@@ -40,7 +41,8 @@ def join(config: Config) -> Ranks:
         )
     if config.world_size > 1:
         dist.init_process_group(
-            "neuron" if config.device == "neuron" else "nccl" if config.device == "cuda" else "gloo"
+            "neuron" if config.device == "neuron" else "nccl" if config.device == "cuda" else "gloo",
+            timeout=timedelta(seconds=config.stall_seconds),
         )
     if config.device == "neuron":
         torch.neuron.set_device(local_rank)  # type: ignore[attr-defined]  # from here on "neuron" is this rank's core

@@ -114,12 +114,15 @@ def train(config: Config) -> GPT:
         set_learning_rate(optimizers, multiplier)
         if config.world_size > 1 and config.overlap:
             reduction.expect(micro_batches)
-        loss, epoch = backward(config, model, batches, micro_batches)
-        if config.world_size > 1 and config.sharding == "none":
-            if config.overlap:
-                reduction.finish()
-            else:
-                average_gradients(config, parameters)
+        try:
+            loss, epoch = backward(config, model, batches, micro_batches)
+            if config.world_size > 1 and config.sharding == "none":
+                if config.overlap:
+                    reduction.finish()
+                else:
+                    average_gradients(config, parameters)
+        except RuntimeError as error:
+            raise failed(config, ranks, model, step, tokens) from error
         if config.clip > 0.0:
             clip_grad_norm_(parameters, config.clip)  # of the averaged ones, so by the same factor on every rank
         for optimizer in optimizers:
@@ -183,11 +186,26 @@ def save(config: Config, ranks: Ranks, model: GPT, step: int, tokens: int) -> No
     if config.sharding == "fsdp":
         model = consolidated(config, ranks, model)  # with every rank's help
     if ranks.rank == 0:
-        save_checkpoint(
-            model,
-            config,
-            {"step": step, "total_train_tokens": tokens, "world_size": config.world_size},
-        )
+        save_checkpoint(model, config, meta_of(config, step, tokens))
+
+
+def meta_of(config: Config, step: int, tokens: int) -> dict[str, int | float]:
+    """What a checkpoint tells of its run."""
+    return {"step": step, "total_train_tokens": tokens, "world_size": config.world_size}
+
+
+def failed(config: Config, ranks: Ranks, model: GPT, step: int, tokens: int) -> RuntimeError:
+    """The error that ends a run whose update `step` failed on this rank before it moved a weight: on the device, or by
+    a rank that was waited for too long.
+
+    All ranks have the weights that the updates before it left, so this one leaves them: rank 0 may be the one that
+    hangs. Of shards no rank has the whole; what was saved last stays.
+    """
+    reason = f"update {step} failed on rank {ranks.rank}: "
+    if config.sharding == "fsdp":
+        return RuntimeError(f"{reason}{CHECKPOINT} is what was saved last, if anything was")
+    save_checkpoint(model, config, meta_of(config, step, tokens), ranks.rank)
+    return RuntimeError(f"{reason}{CHECKPOINT} has the weights after {step} updates")
 
 
 def decide(config: Config, clock: ChargedClock, step: int) -> tuple[float, float]:
