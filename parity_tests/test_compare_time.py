@@ -209,3 +209,37 @@ def test_a_run_over_the_budget_that_says_it_is_within_is_found() -> None:
     (found,) = of(judged(counted("64", start_up=20.0, train=61.0, tail=4.0)), "RUN035")
     assert found.message.endswith("over_budget says false, and the budget is 60 s")
     assert of(judged(counted("64", "True", start_up=20.0, train=61.0, tail=4.0)), "RUN035") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "is_true"),
+    [("3.0", True), ("1.0", True), ("4.9", True), ("5.1", False), ("3000.0", False), ("-2.0", False), ("", True)],
+)
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_training_time_told_lies_between_the_charged_updates_and_the_whole_run(
+    said: str, is_true: bool, is_kept: bool
+) -> None:
+    """Six updates of half a second, five of them start-up, and a reserve of two seconds."""
+
+    def change(lanes: dict[Lane, Receipt]) -> None:
+        run = lanes[Lane.ARTIFACT]
+        if not is_kept:
+            run.summary = {"training_seconds": said}
+        elif run.checkpoint is not None and said:
+            run.checkpoint.meta["training_seconds"] = float(said)
+
+    comparison = judged(change)
+    assert (of(comparison, "RUN037") == []) is is_true
+    assert comparison.verdict == "pass"
+    if not is_true:
+        where = "keeps in the checkpoint" if is_kept else "prints"
+        assert f"the program {where} training_seconds {float(said):.2f}" in of(comparison, "RUN037")[0].message
+
+
+def test_on_the_real_clock_the_updates_alone_are_a_training_time() -> None:
+    def change(lanes: dict[Lane, Receipt]) -> None:
+        counted("45", start_up=20.0, train=45.0, tail=4.0)(lanes)
+        lanes[Lane.ARTIFACT].summary["training_seconds"] = said
+
+    for said, is_true in (("45.0", True), ("69", True), ("42.5", False), ("72.0", False)):
+        assert (of(judged(change), "RUN037") == []) is is_true, said

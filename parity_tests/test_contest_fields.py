@@ -242,7 +242,7 @@ def counted(lanes: dict[Lane, Receipt]) -> None:
     time = lanes[Lane.ARTIFACT].time
     assert time is not None
     time.parts = {"exit": 0.5}
-    lanes[Lane.ARTIFACT].summary = {"charged_seconds_est": "64.5", "over_budget": "False"}
+    lanes[Lane.ARTIFACT].summary = {"charged_seconds_est": "64.5", "over_budget": "False", "training_seconds": "9"}
 
 
 def stale(lanes: dict[Lane, Receipt]) -> None:
@@ -536,6 +536,7 @@ FIELDS: dict[str, tuple[Any, See]] = {
     "log.step": ("update", logged),
     "log.separator": (";", logged),
     "log.results_after": ("===", logged),
+    "log.training": ("other_seconds", compared(counted)),
     "log.charged": ("other_seconds", compared(counted)),
     "log.over_budget": ("other", compared(counted)),
     "review.docstring_facts": ({"the licence": ["licence"]}, reviewed()),

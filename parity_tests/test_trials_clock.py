@@ -45,6 +45,7 @@ class Program:
     counts_start_up: bool = False  # as progress
     broadcasts: bool = True  # one rank's decision to stop
     prints_before_saving: bool = False
+    tells: float = 1.0  # times the seconds that it trained
 
     def run(self, clock: Clock, profile: Profile, rank: int) -> tuple[list[Tick], list[Update], float | None]:
         line, each, budget = clock.timeline, clock.seconds_per_update, profile.budget
@@ -102,7 +103,9 @@ class Program:
         excess = max(0.0, begun - line.before_seconds + self.margin - budget.startup_allowance_seconds)
         end = shown.end_seconds - (line.save_seconds if self.prints_before_saving else 0.0)
         count = (excess if self.charges_start_up else 0.0) + end - begun
-        return {"charged_seconds_est": repr(count), "over_budget": str(count > budget.train_seconds)}
+        return {"charged_seconds_est": repr(count), "over_budget": str(count > budget.train_seconds)} | {
+            "training_seconds": repr(self.tells * (end - line.before_seconds))
+        }
 
 
 def trial(program: Program, *names: str, contest: str = "embedded") -> Trial:
@@ -166,6 +169,7 @@ FAULTS: dict[str, tuple[Program, str, str, int | None]] = {
         None,
     ),
     "a count without the save": (Program(prints_before_saving=True), "slow save", "RUN035", None),
+    "a training time in milliseconds": (Program(tells=1000.0), "slow save", "RUN037", None),
     "a schedule by time since the launch": (Program(counts_start_up=True), "longer start-up", "RUN032", 4),
 }
 
@@ -176,7 +180,7 @@ def test_a_fault_is_told_with_its_script_and_line(program: Program, script: str,
     found = [one for one in seen.findings if one.code == code]
     assert found, seen.rows
     assert found[0].artifact_line == line
-    assert seen.verdict == ("pass" if code in ("RUN015", "RUN032", "RUN035") else "fail")
+    assert seen.verdict == ("pass" if code in ("RUN015", "RUN032", "RUN035", "RUN037") else "fail")
     if code != "RUN032":
         assert code in column(seen, "verdict")[script]
 

@@ -73,6 +73,7 @@ def _counted(case: Case, run: Receipt, time: TimeSplit) -> Iterator[Finding]:
     low = budget.reserve_seconds + (time.parts[timing.EXIT] if charge.tail else 0.0)
     high = budget.reserve_seconds if time.start_up < budget.startup_allowance_seconds / 2 else None
     yield from own_count.judge(case, run, charge.total, parts, low=low, high=high)
+    yield from own_count.judge_training(case, run, time.train, time.total, budget.reserve_seconds)
 
 
 def _counted_in_updates(case: Case, run: Receipt, each: float) -> Iterator[Finding]:
@@ -87,6 +88,7 @@ def _counted_in_updates(case: Case, run: Receipt, each: float) -> Iterator[Findi
     high = budget.reserve_seconds if not excess else None
     parts = {own_count.EXCESS: excess, own_count.START_UP: start_up}
     yield from own_count.judge(case, run, ours, parts, low=each, high=high)
+    yield from own_count.judge_training(case, run, made * each - start_up, made * each, budget.reserve_seconds)
 
 
 def _judge(run: Receipt, time: TimeSplit, budget: Budget) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The program's own count of its charged time, as it prints it, against what the contest's clock makes of the run."""
+"""What the program says of its time, charged or in all, against what the contest's clock makes of the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ RUN035 = define(
     "start-up takes beyond the allowance; a margin for what the program cannot see is well placed.",
     severity=Severity.ADVICE,
 )
-_NUMBER = re.compile(r"([\d,]*\.?\d+(?:e[+-]?\d+)?)\s*s?$")
+RUN037 = define(
+    "RUN037",
+    title="The program says that it trained for another time",
+    why="Whatever a program takes for training, it is no more than the whole run and no less than the updates after "
+    "the start-up: a number outside of that is no count of this run, and who reads the log compares by it.",
+    remedy="Take the time when the program begins and when it is read, from one clock and in seconds.",
+    severity=Severity.ADVICE,
+)
+_NUMBER = re.compile(r"(-?[\d,]*\.?\d+(?:e[+-]?\d+)?)\s*s?$")
 EXCESS = "the start-up beyond the allowance"
 START_UP = "the start-up"
 SAME = 0.05  # seconds within which a difference is taken for what a part of the run takes
@@ -62,6 +70,29 @@ def judge(
     fields: dict[str, Any] = case.at(line)
     evidence = {"program": theirs[0], "contest": ours, "said": receipt.summary.get(rules.over_budget)}
     yield finding(RUN035, told, lane=receipt.lane.value, evidence=evidence, **fields)
+
+
+def judge_training(
+    case: Case, receipt: Receipt, updates: float, whole: float, slack: float, *, at: str = ""
+) -> Iterator[Finding]:
+    """At most one finding: the training time that is printed, or kept in the checkpoint, is more than `slack` below the
+    seconds of the charged `updates` or above those of the `whole` run.
+    """
+    key = case.profile.log.training
+    kept = receipt.checkpoint.meta.get(key) if receipt.checkpoint is not None else None
+    for where, told in (("prints", receipt.summary.get(key, "")), ("keeps in the checkpoint", str(kept))):
+        theirs = number(told)
+        if theirs is None or updates - slack - theirs[1] <= theirs[0] <= whole + slack + theirs[1]:
+            continue
+        yield finding(
+            RUN037,
+            f"{at}the program {where} {key} {theirs[0]:.2f}, and by the contest's clock the whole run took "
+            f"{whole:.2f} s, its updates after the start-up {updates:.2f} s",
+            lane=receipt.lane.value,
+            evidence={"program": theirs[0], "whole": whole, "updates": updates},
+            **case.at(case.source.mention(key)),
+        )
+        return
 
 
 def number(printed: str) -> tuple[float, float] | None:

@@ -465,7 +465,8 @@ class LogRules(Section):
     step: Text  # first word of a step's line, before its number
     separator: Text  # between the `key value` fields of a step's line
     results_after: Text  # the line behind which `key: value` results stand
-    charged: Text  # the result that is the program's own count of its charged seconds
+    training: Text  # the result that is the program's own count of the seconds it trained, or ran
+    charged: Text  # the one that is its own count of its charged seconds
     over_budget: Text  # the one that says whether that is over the budget, "True" or "False"
 
 

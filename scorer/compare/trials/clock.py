@@ -199,8 +199,10 @@ def _counted(case: Case, script: ClockScript, receipt: Receipt, result: Measured
     if seconds is not None:
         parts |= {"the save": seconds.save_seconds, "the evaluation": seconds.evaluation_seconds}
     high = case.profile.budget.reserve_seconds if planned else None
-    for found in own_count.judge(
-        case, receipt, ours, parts, low=own_count.SAME, high=high, at=f"script {script.name!r}: "
+    at, time = f"script {script.name!r}: ", result.time
+    for found in (
+        *own_count.judge(case, receipt, ours, parts, low=own_count.SAME, high=high, at=at),
+        *own_count.judge_training(case, receipt, time.train, time.total, case.profile.budget.reserve_seconds, at=at),
     ):
         yield found.model_copy(update={"evidence": {"script": script.name, **found.evidence}})
 
