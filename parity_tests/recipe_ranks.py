@@ -16,7 +16,7 @@ from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, share_parameters
-from recipe.row_table import dense_parameters
+from recipe.row_table import dense_parameters, row_optimizer
 from recipe.sharding import consolidated, local_shards, make_sharded_optimizers, shard
 
 UPDATES = 3
@@ -90,6 +90,8 @@ def trained(config: Config, ranks: Ranks) -> dict[str, torch.Tensor]:
             reduction.finish()
         elif config.world_size > 1 and config.sharding == "none":
             average_gradients(config, dense_parameters(model))
+        if config.bigram_rows > 0:
+            row_optimizer(optimizers).collect()
         for optimizer in optimizers:
             optimizer.step()
             if config.world_size > 1 and config.overlap:

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import prepare
 import pytest
 import torch
 from torch import Tensor
 
 from parity_tests.recipe_samples import on_cpu, small
+from recipe import train as trainer
+from recipe.average import RowAverage, WeightAverage
 from recipe.bigram import BigramEmbedding, bigrams_of
-from recipe.checkpoint import model_config
+from recipe.checkpoint import CHECKPOINT, load_model, model_config
 from recipe.config import Config
+from recipe.kernels.weight_average import TorchWeightAverage
 from recipe.model import GPT, activation_dtype, make_model
 from recipe.optim import make_optimizers
 from recipe.ranks import Ranks
-from recipe.row_table import EPS, RowAdagrad, RowTable, dense_parameters, row_tables
+from recipe.row_table import (
+    EPS,
+    RowAdagrad,
+    RowTable,
+    clip_with_rows,
+    dense_parameters,
+    row_optimizer,
+    row_tables,
+)
+from scorer.contest import load
+from scorer.room.kit import ensure_kit
 
 PAIRS: dict[str, Any] = {"bigram_rows": 97, "bigram_width": 8}
 
@@ -101,12 +116,93 @@ def test_the_step_is_row_wise_adagrad_and_clears_what_it_used() -> None:
         gradient = torch.zeros(5, 2).index_add(0, rows[0].long(), weight[0])
         squares += gradient.square().mean(1)
         dense -= 0.5 * gradient * (squares + EPS).rsqrt().unsqueeze(1)
+        optimizer.collect()
         optimizer.step()
         assert torch.allclose(table.weight, dense, atol=1e-6)
         assert not table.gradient.any()
     assert dense[4].abs().sum() == 0.0 < dense[3].abs().sum()
-    optimizer.step()  # nothing was read since
+    optimizer.collect()  # nothing was read since
+    optimizer.step()
     assert torch.allclose(table.weight, dense, atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [0.5, 100.0])
+def test_clipping_counts_each_row_once_and_scales_all_by_one_factor(most: float) -> None:
+    """As torch clips the gradients of a whole table and of another parameter together. 100: nothing is too large."""
+    table = RowTable(on_cpu(batch_size=1, seq_len=6), rows=5, width=2)
+    pairs = RowAdagrad(table, lr=1.0)
+    reads = torch.tensor([[3, 1, 3, 3, 1, 0]], dtype=torch.int32)
+    weights = torch.randn(1, 6, 2, generator=torch.Generator().manual_seed(0))
+    plain, other, same = (torch.nn.Parameter(torch.zeros(shape)) for shape in ((5, 2), (3,), (3,)))
+    (table(reads) * weights).sum().backward()
+    (plain[reads.long()] * weights).sum().backward()
+    other.grad, same.grad = torch.tensor([1.0, -2.0, 0.5]), torch.tensor([1.0, -2.0, 0.5])
+    pairs.collect()
+    clip_with_rows([other], pairs, most)
+    unclipped = plain.grad.clone() if plain.grad is not None else torch.zeros(0)
+    torch.nn.utils.clip_grad_norm_([same, plain], most)
+    assert plain.grad is not None
+    assert torch.allclose(pairs.gradient, plain.grad[reads[0].long()], rtol=1e-5)
+    assert torch.allclose(other.grad, same.grad, rtol=1e-5)
+    assert torch.allclose(plain.grad, unclipped) == (most == 100.0)
+
+
+@pytest.mark.parametrize("decay", [0.5, 0.99, 1.0])
+def test_the_average_of_rows_that_move_seldom_is_that_of_all_rows_in_every_update(decay: float) -> None:
+    """Row 0 never moves; what is averaged over the updates alone in which a row moves is something else."""
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(6, 2, generator=generator)
+    plain = torch.nn.Parameter(table.clone())
+    lazy, dense = RowAverage(table, decay), WeightAverage([plain], decay, update=TorchWeightAverage())
+    moves = [table.new_zeros(0, 2) for _ in range(6)]
+    for update in range(40):
+        rows = torch.randint(1, 6, (3,), generator=generator)
+        rows = torch.cat([rows, rows[:1]])  # one of them twice
+        lazy.before(rows)
+        table[rows] = table[rows] + rows.unsqueeze(1) * (0.1 * update)
+        lazy.after(rows)
+        plain.data.copy_(table)
+        dense.step()
+        if update == 9:
+            lazy.restart()
+            dense.total = 0.0
+            moves = [each[:0] for each in moves]
+        for row in set(rows.tolist()):
+            moves[row] = torch.cat([moves[row], table[row : row + 1]])
+    lazy.finish()
+    lazy.put_in_place()
+    dense.put_in_place()
+    assert torch.allclose(table, plain, rtol=1e-4, atol=1e-5)
+    shares = [decay ** torch.arange(len(each) - 1, -1, -1) for each in moves[1:]]
+    own = torch.stack([share @ each / share.sum() for share, each in zip(shares, moves[1:], strict=True)])
+    assert not torch.allclose(own, plain[1:], rtol=1e-2)
+
+
+def test_a_run_saves_the_average_of_the_table_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Updates 0 and 1 of 4 are before the average; of the others the last counts twice as much as the one before it."""
+    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
+    monkeypatch.chdir(tmp_path)
+    config = on_cpu(
+        vocab_size=2048, depth=1, num_steps=4, bigram_rows=97, bigram_width=8, clip=1.0, ema_decay=0.5, ema_prewarm=0.3
+    )
+    models: list[GPT] = []
+    passed: list[dict[str, Tensor]] = []
+
+    def make(config: Config, dtype: torch.dtype) -> GPT:
+        models.append(make_model(config, dtype))
+        return models[-1]
+
+    def boundary(step: int) -> None:
+        passed.append({name: parameter.detach().clone() for name, parameter in models[0].named_parameters()})
+
+    monkeypatch.setattr(trainer, "make_model", make)
+    monkeypatch.setattr(prepare, "record_step_boundary", boundary)
+    trainer.train(config)
+    saved = load_model(str(CHECKPOINT), "cpu", config)
+    for name in ("embed.pair.weight", "head.weight"):
+        found = saved.get_parameter(name)
+        assert torch.allclose(found, (passed[2][name] + 2.0 * passed[3][name]) / 3.0, rtol=1e-4, atol=1e-6), name
+        assert not torch.allclose(found, passed[3][name], rtol=1e-2, atol=1e-4), name
 
 
 def test_the_kernels_read_and_add_what_torch_does() -> None:
@@ -123,7 +219,9 @@ def test_the_kernels_read_and_add_what_torch_does() -> None:
         loss.backward()
         (table,) = row_tables(model)
         gradient = table.gradient.cpu().clone()
-        optimizers[-1].step()
+        pairs = row_optimizer(optimizers)
+        pairs.collect()
+        pairs.step()
         return [loss.detach().cpu(), gradient, table.weight.detach().cpu()]
 
     expected, found, other = measure(0), measure(0, embedding="nki"), measure(1, embedding="nki")

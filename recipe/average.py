@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -54,8 +55,76 @@ class FloatWeightAverage(WeightAverage):
         return torch.cat([parameter.detach().reshape(-1).float() for parameter in self.parameters])
 
 
+class RowAverage:
+    """The moving average of a table of which an update moves few rows: only these are touched, and the rest at the end.
+
+    With decay d the weights of t updates have the average A_t = sum over u of d^(t - u) w_u / S_t, where S_t is
+    1 + d + ... + d^(t - 1). As long as a row stays what it is, w, this is A_t = w + (A_s - w) d^(t - s) S_s / S_t: a
+    row's average is brought from s, where the row moved last, to t in one step, just before it moves again.
+    """
+
+    def __init__(self, table: Tensor, decay: float) -> None:
+        """`table` [rows, width], the same on all ranks; `decay`: what is left of a row's share after one update."""
+        self.table = table
+        self.decay = decay
+        self.updates = 0
+        self.average = torch.zeros_like(self.values())
+        self.moved = torch.zeros_like(self.average[:, 0])  # the update up to which a row's average is right
+
+    @torch.no_grad()
+    def before(self, rows: Tensor) -> None:
+        """Bring rows [N] up to date, which the next update is about to move."""
+        self.average[rows] = self.values_now(self.average[rows], self.table[rows], self.moved[rows])
+
+    @torch.no_grad()
+    def after(self, rows: Tensor) -> None:
+        """Take an update in that has moved rows [N], and no other."""
+        self.updates += 1
+        average = self.average[rows]
+        self.average[rows] = average + (self.table[rows] - average) / self.sum_of_shares()
+        self.moved[rows] = float(self.updates)
+
+    def restart(self) -> None:
+        """Begin anew: what was taken in so far does not count."""
+        self.updates = 0
+        self.moved.zero_()
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Bring all rows up to date."""
+        self.average = self.values_now(self.average, self.table, self.moved)
+
+    @torch.no_grad()
+    def put_in_place(self) -> None:
+        """Make the finished averages the table's rows; before the first update they stay as they are."""
+        if self.updates:
+            self.table.copy_(self.average)
+
+    def values(self) -> Tensor:
+        """The rows as they are."""
+        return self.table.detach()
+
+    def values_now(self, average: Tensor, rows: Tensor, moved: Tensor) -> Tensor:
+        """The averages [N, width] of rows [N, width] after all updates, from those after the updates `moved` [N]."""
+        return rows + (average - rows) * self.share_left(moved).unsqueeze(1)
+
+    def share_left(self, moved: Tensor) -> Tensor:
+        """d^(t - s) S_s / S_t for s in `moved` and t updates: 0 for a row that no update has moved."""
+        updates = max(1, self.updates)
+        if self.decay == 1.0:
+            return moved / updates
+        rate = math.log(self.decay)
+        return torch.exp((updates - moved) * rate) * torch.expm1(moved * rate) / math.expm1(updates * rate)
+
+    def sum_of_shares(self) -> float:
+        """S_t."""
+        if self.decay == 1.0:
+            return self.updates
+        return (1.0 - self.decay**self.updates) / (1.0 - self.decay)
+
+
 @torch.no_grad()
-def blend(average: WeightAverage, share: float) -> None:
+def blend(average: WeightAverage | RowAverage, share: float) -> None:
     """Mix the average with the last weights: `share` of it, and the rest of them."""
     average.average.lerp_(average.values(), 1.0 - share)
 

@@ -12,14 +12,17 @@ go on moving it while they decay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch_neuronx import wrap_nki
 
 from recipe.config import Config
+from recipe.gradients import gradient_of
 from recipe.kernels.embedding import embedding_gather, embedding_scatter_add
 
 EPS = 1e-20  # added to a sum of squares, because a row may be noted that has no gradient
@@ -110,7 +113,10 @@ def note(rows: Tensor, noted: Tensor) -> None:
 
 
 class RowAdagrad(torch.optim.Optimizer):
-    """Row-wise Adagrad over the rows that were read since the last step."""
+    """Row-wise Adagrad over the rows that were read since the last step. `collect` comes before each `step`."""
+
+    rows: Tensor  # [N]: numbers of the rows that the next step updates; one that was read twice stands there twice
+    gradient: Tensor  # [N, width]: theirs, which is the row's whole gradient in each place
 
     def __init__(self, table: RowTable, lr: float) -> None:
         super().__init__([table.weight], {"lr": lr})
@@ -118,10 +124,20 @@ class RowAdagrad(torch.optim.Optimizer):
         self.squares = torch.zeros_like(table.weight[:, 0])
 
     @torch.no_grad()
+    def collect(self) -> None:
+        """Take the gradient out of the table, over all ranks."""
+        self.rows, self.gradient = self.visited()
+        self.table.gradient[self.rows] = 0.0
+
+    def norm(self) -> Tensor:
+        """The norm of what was collected; a row counts once, however often it stands there."""
+        times = torch.zeros_like(self.squares).index_add_(0, self.rows, torch.ones_like(self.gradient[:, 0]))
+        return (self.gradient.square().sum(1) / times[self.rows]).sum().sqrt()
+
+    @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
-        """Update these rows. One that was read twice stands twice among them, with the same gradient and result."""
-        rows, gradient = self.visited()
-        self.table.gradient[rows] = 0.0
+        """Update these rows."""
+        rows, gradient = self.rows, self.gradient
         squares = self.squares[rows] + gradient.square().mean(1)
         self.squares[rows] = squares
         (group,) = self.param_groups
@@ -163,6 +179,20 @@ def make_row_optimizer(config: Config, table: RowTable, lr: float) -> RowAdagrad
     if config.world_size > 1:
         return SharedRowAdagrad(table, lr, config.world_size)
     return RowAdagrad(table, lr)
+
+
+def row_optimizer(optimizers: Sequence[torch.optim.Optimizer]) -> RowAdagrad:
+    """The one among a run's optimizers that updates a table, its last."""
+    last = optimizers[-1]
+    assert isinstance(last, RowAdagrad)
+    return last
+
+
+def clip_with_rows(parameters: Sequence[nn.Parameter], pairs: RowAdagrad, most: float) -> None:
+    """Scale all gradients, the collected ones of a table among them, so that their norm together is `most` or less."""
+    norm = torch.stack([get_total_norm([gradient_of(parameter) for parameter in parameters]), pairs.norm()]).norm()
+    clip_grads_with_norm_(parameters, most, norm)
+    pairs.gradient *= (most / (norm + 1e-6)).clamp(max=1.0)  # as torch does for the others
 
 
 def dense_parameters(model: nn.Module) -> list[nn.Parameter]:

@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from recipe.average import blend, make_average
+from recipe.average import RowAverage, blend, make_average
 from recipe.checkpoint import CHECKPOINT, load_model, save_checkpoint
 from recipe.config import Config, load_config
 from recipe.data import Batches, training_batches
@@ -28,7 +28,7 @@ from recipe.ngram_training import make_ngram_training
 from recipe.optim import make_optimizers, set_learning_rate
 from recipe.overlap import OverlappedSharing, make_overlapped_gradients
 from recipe.ranks import Ranks, agree, join, leave, share_parameters, synchronize
-from recipe.row_table import dense_parameters
+from recipe.row_table import clip_with_rows, dense_parameters, row_optimizer
 from recipe.schedule import ChargedClock, learning_rate_multiplier, micro_batches_of
 from recipe.sharding import consolidated, local_shards, make_sharded_optimizers, shard
 
@@ -75,6 +75,7 @@ def train(config: Config) -> GPT:
     num_params = sum(parameter.numel() for parameter in parameters)
     if config.bigram_rows > 0:
         parameters = dense_parameters(model)
+        pairs = row_optimizer(optimizers)
     if config.world_size > 1 and config.overlap:
         reduction = make_overlapped_gradients(config, parameters)
         sharing = OverlappedSharing(ranks, optimizers, owned)
@@ -83,6 +84,8 @@ def train(config: Config) -> GPT:
             average = make_average(config, local_shards(parameters))
         else:
             average = make_average(config, owned[ranks.rank])
+        if config.bigram_rows > 0:
+            pair_average = RowAverage(pairs.table.weight, decay=config.ema_decay)
     batches = training_batches(config, ranks.device)
     if config.ngram != "none":
         ngrams = make_ngram_training(config, ranks, model)
@@ -121,18 +124,29 @@ def train(config: Config) -> GPT:
                     reduction.finish()
                 else:
                     average_gradients(config, parameters)
+            if config.bigram_rows > 0:
+                pairs.collect()
         except RuntimeError as error:
             raise failed(config, ranks, model, step, tokens) from error
-        if config.clip > 0.0:
-            clip_grad_norm_(parameters, config.clip)  # of the averaged ones, so by the same factor on every rank
+        if config.clip > 0.0:  # of the averaged ones, so by the same factor on every rank
+            if config.bigram_rows > 0:
+                clip_with_rows(parameters, pairs, config.clip)
+            else:
+                clip_grad_norm_(parameters, config.clip)
+        if config.ema_decay > 0.0 and config.bigram_rows > 0:
+            pair_average.before(pairs.rows)
         for optimizer in optimizers:
             optimizer.step()
             if config.world_size > 1 and config.overlap:
                 sharing.begin(optimizer)
         if config.ema_decay > 0.0:
             average.step()
+            if config.bigram_rows > 0:
+                pair_average.after(pairs.rows)
             if config.ema_prewarm > 0.0 and progress < config.ema_prewarm:
                 average.total = 0.0  # to begin anew; it runs from the first update on, so that nothing compiles later
+                if config.bigram_rows > 0:
+                    pair_average.restart()
         if config.world_size > 1 and config.sharding == "none":
             if config.overlap:
                 sharing.finish()
@@ -160,6 +174,11 @@ def train(config: Config) -> GPT:
         if config.ema_blend < 1.0:
             blend(average, config.ema_blend)
         average.put_in_place()
+        if config.bigram_rows > 0:
+            pair_average.finish()
+            if config.ema_blend < 1.0:
+                blend(pair_average, config.ema_blend)
+            pair_average.put_in_place()
         if config.world_size > 1 and config.sharding == "none":
             share_parameters(config, ranks, owned)
     if config.sharding == "fsdp":
