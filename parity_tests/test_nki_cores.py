@@ -162,7 +162,21 @@ def touch(first: str, second: str, between: bool, by: tuple[int, int] = (0, 1), 
         if what == "read":
             only_on(core, lambda row=row: nisa.dma_copy(dst=tile(1, 4), src=table[row : row + 1]))
         else:
-            only_on(core, lambda row=row: nisa.dma_copy(dst=table[row : row + 1], src=tile(1, 4)))
+            mine = float(core)
+            only_on(
+                core, lambda row=row, mine=mine: nisa.dma_copy(dst=table[row : row + 1], src=tile(1, 4, value=mine))
+            )
+
+
+def both_write(*values: float, dtype: Any = nl.float32, other: Any = None) -> None:
+    """Each core writes all of a tensor; the last element is `values[core]`, the others are the same."""
+    core = nl.program_id(0)
+    table = shared(1, 4, dtype=dtype)
+    row = tile(1, 4, dtype=dtype)
+    nisa.memset(dst=row[:, 3:4], value=values[core])
+    if core == 1 and other is not None:
+        table, row = table.view(other), row.view(other)
+    nisa.dma_copy(dst=table, src=row)
 
 
 def indirectly(rows: tuple[int, int], skip: bool = False) -> None:
@@ -199,6 +213,21 @@ CHECKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: touch("write", "write", False),
         "data race: core 0 overwrites elements of nl.shared_hbm tensor that core 1 wrote",
         lambda: touch("write", "write", True),
+    ),
+    "writing something else": (
+        lambda: both_write(2.0, 3.0),
+        "data race: core 1 overwrites elements of nl.shared_hbm tensor that core 0 wrote",
+        lambda: both_write(2.0, 2.0),
+    ),
+    "writing zero with another sign": (
+        lambda: both_write(0.0, -0.0),
+        "data race: core 1 overwrites",
+        lambda: both_write(-0.0, -0.0),
+    ),
+    "writing something else byte by byte": (
+        lambda: both_write(2.0, 3.0, other=nl.uint8),
+        "data race: core 1 overwrites",
+        lambda: both_write(2.0, 2.0, other=nl.uint8),
     ),
     "overwriting what the other reads": (
         lambda: touch("read", "write", False, by=(1, 0)),

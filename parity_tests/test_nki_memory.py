@@ -104,6 +104,100 @@ def test_tiles_that_only_refer_to_each_other_do_not_count(full: bool) -> None:
             gc.enable()
 
 
+def most(kind: str) -> Any:
+    """A tile beside which there is no place for another one."""
+    made = sbuf(30_000) if kind == "SBUF" else psum(5 * BANK)
+    nisa.memset(dst=made, value=1.0)
+    return made
+
+
+def in_a_loop(kind: str) -> None:
+    for _ in range(3):
+        held = most(kind)
+        nisa.memset(dst=held, value=2.0)
+
+
+def in_a_loop_behind_the_last_one(kind: str) -> None:
+    last = None
+    for _ in range(3):
+        held = most(kind)
+        if last is not None:
+            nisa.tensor_copy(dst=held, src=last)
+        last = held
+
+
+def by_a_function(kind: str) -> None:
+    first = most(kind)
+    nisa.memset(dst=first, value=2.0)
+    second = most(kind)
+    nisa.memset(dst=second, value=3.0)
+
+
+def by_a_function_and_used_later(kind: str) -> None:
+    first = most(kind)
+    second = most(kind)
+    nisa.memset(dst=second, value=3.0)
+    nisa.memset(dst=first, value=2.0)
+
+
+def in_a_list(kind: str) -> None:
+    for _ in range(2):
+        held = [most(kind) for _ in range(1)]
+        nisa.memset(dst=held[0], value=2.0)
+
+
+def in_two_lists(kind: str) -> None:
+    held = [most(kind) for _ in range(1)]
+    more = [most(kind) for _ in range(1)]
+    assert len(held) == len(more)
+
+
+def before_a_try(kind: str) -> None:
+    first = most(kind)
+    nisa.memset(dst=first, value=2.0)
+    try:
+        nisa.memset(dst=most(kind), value=3.0)
+    finally:
+        assert kind
+
+
+def used_where_a_try_ends(kind: str) -> None:
+    first = most(kind)
+    try:
+        nisa.memset(dst=most(kind), value=3.0)
+    except ZeroDivisionError:
+        nisa.memset(dst=first, value=2.0)
+
+
+def shared_with_a_function(kind: str) -> None:
+    first = most(kind)
+
+    def use() -> None:
+        nisa.memset(dst=first, value=2.0)
+
+    nisa.memset(dst=most(kind), value=3.0)
+    use()
+
+
+# A body that does not use its first tile when it makes the second one, and the like that does.
+LAST_USES = [
+    (in_a_loop, in_a_loop_behind_the_last_one),
+    (by_a_function, by_a_function_and_used_later),
+    (in_a_list, in_two_lists),
+    (before_a_try, used_where_a_try_ends),
+    (before_a_try, shared_with_a_function),
+]
+
+
+@pytest.mark.parametrize("kind", ["SBUF", "PSUM"])
+@pytest.mark.parametrize(("unused", "used"), LAST_USES)
+def test_a_tile_has_its_place_until_it_was_used_for_the_last_time(
+    unused: Callable[[str], None], used: Callable[[str], None], kind: str
+) -> None:
+    run(lambda: unused(kind))
+    refused(lambda: used(kind), f"{kind} overflow")
+
+
 def test_a_product_lies_within_a_bank() -> None:
     def multiply(start: int, columns: int = 8) -> None:
         wide = psum(2 * BANK)

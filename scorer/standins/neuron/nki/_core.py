@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._errors import refuse
+from ._liveness import release_dead
 
 if TYPE_CHECKING:
     from ._pair import Pair
@@ -91,14 +92,18 @@ class Core:
         self.vector_registers = Accumulators("Vector")
 
     def reserve_sbuf(self, partition_bytes: int, name: str) -> None:
-        """Counts a new tile of `partition_bytes` bytes per partition, for as long as the kernel can reach it."""
+        """Counts a new tile of `partition_bytes` bytes per partition, for as long as the kernel can reach it;
+        where they do not fit, for as long as it still reads or writes it.
+        """
+        if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
+            release_dead()
         if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
             gc.collect()  # tiles that only refer to each other are out of the kernel's reach
         if self.sbuf_used + partition_bytes > SBUF_PARTITION_BYTES:
             refuse(
                 f"SBUF overflow: tile {name!r} needs {partition_bytes} bytes per partition, {self.sbuf_used} of "
-                f"{SBUF_PARTITION_BYTES} are held by live tiles; use smaller tiles, or drop references to tiles no "
-                "longer needed"
+                f"{SBUF_PARTITION_BYTES} are held by live tiles; use smaller tiles, or use each for "
+                "a shorter while"
             )
         self.sbuf_used += partition_bytes
         self.sbuf_most = max(self.sbuf_most, self.sbuf_used)
@@ -118,6 +123,9 @@ class Core:
             )
         share = partition_bytes if banks == 1 else PSUM_BANK_BYTES
         first = self._free_banks(banks, share)
+        if first is None:
+            release_dead()
+            first = self._free_banks(banks, share)
         if first is None:
             gc.collect()
             first = self._free_banks(banks, share)

@@ -65,7 +65,7 @@ def locate(
     instruction: str | None = None
     while traceback is not None:
         frame = traceback.tb_frame
-        if _ours(frame):
+        if ours(frame):
             if instruction is None and caller is not None:
                 instruction = _public_name(frame)
         else:
@@ -83,7 +83,7 @@ def locate(
 def kernel_line() -> tuple[str, int]:
     """The line of the kernel, as (file, line), that called what runs now."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _ours(frame):
+    while frame is not None and ours(frame):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
@@ -105,7 +105,7 @@ def from_binding(
         return None
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or _ours(traceback.tb_frame):
+    if traceback is None or ours(traceback.tb_frame):
         return None
     found = NkiValidationError(
         f"{error}; instructions take only the parameters that every NKI from 0.5 to 0.7 has (no mask=, no dtype=): "
@@ -115,7 +115,8 @@ def from_binding(
     return found
 
 
-def _ours(frame: FrameType) -> bool:
+def ours(frame: FrameType) -> bool:
+    """Whether the frame is one of the stand-in's own functions."""
     name = frame.f_globals.get("__name__", "")
     return isinstance(name, str) and (name == _PACKAGE or name.startswith(_PACKAGE + "."))
 

@@ -56,11 +56,14 @@ def dma_copy(
     _check_writable(dst)
     if dge_mode is _HWDGE and src.dtype != dst.dtype:
         refuse("hardware descriptors (hwdge) cannot convert types", "dge_mode")
+    watched = dst._storage.watched
+    if watched:
+        dst._storage.expect_write(dst)
     if source.dtype == array.dtype:
         array[...] = source
     else:
         assign(array, to_float32(source, "src"))
-    if dst._storage.watched:
+    if watched:
         dst._storage.note_write(dst)
     return Instruction()
 

@@ -129,6 +129,9 @@ class Storage:
             operand,
         )
 
+    def expect_write(self, view: NkiTensor) -> None:
+        """`view` is about to be written as a whole, by an instruction that copies."""
+
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """Marks the elements under `view` (only those where `where` is true, or in the rows `where`) as written."""
         if self.full:
@@ -172,6 +175,13 @@ def _under(marks: Marks, unit: int, view: NkiTensor) -> Marks:
     if unit != array.itemsize:
         shape, strides = (*shape, array.itemsize), (*array.strides, 1)
     return np.ndarray(shape, np.uint8, marks, view._offset // unit, strides)
+
+
+def _same_bytes(before: Array, after: Array, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Where two arrays agree in every bit: per element, or per byte if `shape` has a dimension for the bytes."""
+    unit = np.uint8 if len(shape) > after.ndim else np.dtype(f"u{after.itemsize}")
+    same: NDArray[np.bool_] = before.view(unit) == np.ascontiguousarray(after).view(unit)
+    return same.reshape(shape)
 
 
 def _partition_bytes(shape: tuple[int, ...], dtype: Dtype) -> int:
@@ -301,11 +311,12 @@ class SharedStorage(Storage):
     """HBM that two cores see. Always watched: between two barriers no core may touch what the other one wrote, nor
     write what the other one read.
 
-    The cores take turns, so each looks only for what the other did before it in this stretch. While nobody has written
-    a tensor (most arguments never are), its reads are only listed.
+    That both copy the same bytes to a place is no conflict: whoever is last, they are there. The cores take turns, so
+    each looks only for what the other did before it in this stretch. While nobody has written a tensor (most arguments
+    never are), its reads are only listed.
     """
 
-    __slots__ = ("_epoch", "_read", "_touched")
+    __slots__ = ("_before", "_epoch", "_read", "_touched")
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
         super().__init__(core, shape, dtype, Buffer.shared_hbm, name)
@@ -313,6 +324,7 @@ class SharedStorage(Storage):
     def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
         super()._describe(core, buffer, name)
         self._epoch = 0
+        self._before: Array | None = None  # what lay where the next write goes, if the other core wrote some of it
         self._read: list[tuple[int, NkiTensor, Rows | None]] = []
         self._touched = [False, False]
         core.launch.seen_by_both.append(self)
@@ -353,15 +365,29 @@ class SharedStorage(Storage):
         else:
             marks[rows] = found | _READ[core]
 
+    def expect_write(self, view: NkiTensor) -> None:
+        """Keeps what lies under `view` if the other core wrote some of it since the last barrier."""
+        core = self._begin()
+        marks = self._marks_under(view)
+        if marks is not None and self._touched[1 - core] and (marks & _WROTE[1 - core]).any():
+            self._before = view._array.copy()
+
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
-        """As for any memory; and refuses to overwrite what the other core wrote or read since the last barrier."""
+        """As for any memory; and refuses to change what the other core wrote since the last barrier, and to write what
+        it read.
+        """
         core = self._begin()
         if self._marks is None:
             self._start_marks()
         marks = self._marks_under(view)
         assert marks is not None
+        before, self._before = self._before, None
         if self._touched[1 - core]:
             found = marks if where is None else marks[where]
+            if before is not None:
+                found = np.where(
+                    _same_bytes(before, view._array, marks.shape), found & (0xFF ^ _WROTE[1 - core]), found
+                )
             if (found & (_WROTE[1 - core] | _READ[1 - core])).any():
                 did = "wrote" if (found & _WROTE[1 - core]).any() else "reads"
                 self._refuse_race("overwrites elements", did, "dst")
