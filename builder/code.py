@@ -465,7 +465,7 @@ class Code(values.Frame):
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                named.update(self.evaluate(keyword.value))
+                named.update(self.unpacked(keyword.value))
             elif keyword.arg not in arguments.FOR_PEOPLE:
                 named[keyword.arg] = self.converter(keyword) or self.evaluate(keyword.value)
         knobs = tuple(self.context.used)

@@ -246,6 +246,8 @@ class Effects:
                 return False
             definition = self.bindings.definition(meaning)
             home = self.bindings.modules[meaning.module]
+            if definition is not None and home is module and definition.lineno >= node.lineno:
+                return False  # `class list(list)`: what the name means before that statement has bound it
             if not isinstance(definition, ast.ClassDef) or definition.keywords:
                 return False
             if "__init_subclass__" in _functions(definition):
@@ -301,7 +303,9 @@ class Effects:
         meaning = self.meaning(node, module)
         if isinstance(meaning, Variable):
             definition, home = self.bindings.definition(meaning), self.bindings.modules[meaning.module]
-            return isinstance(definition, ast.ClassDef) and any(self.is_enum(base, home) for base in definition.bases)
+            if not isinstance(definition, ast.ClassDef) or (home is module and definition.lineno >= node.lineno):
+                return False
+            return any(self.is_enum(base, home) for base in definition.bases)
         return self.path(node, module).startswith("enum.")
 
     def meaning(self, node: ast.expr, module: Module) -> object:

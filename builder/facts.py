@@ -22,7 +22,18 @@ from builder.configs import Configs, FunctionNode
 from builder.environment import Environ, Environment, Place, Write
 from builder.flow import Flow, variable_of
 from builder.knobs import Config
-from builder.objects import READERS, Constant, External, Function, Instance, Parsed, Version, argument_of, default_of
+from builder.objects import (
+    READERS,
+    Constant,
+    External,
+    Function,
+    Instance,
+    Parsed,
+    Version,
+    argument_of,
+    default_of,
+    reachable,
+)
 from builder.scan import Module, Program
 from builder.scopes import Occurrence, Scope
 from builder.settings import own_hooks
@@ -200,7 +211,9 @@ class Facts:
                 return name in values.READING_NAMES and isinstance(call, ast.Call) and call.func is around
             case ast.Subscript(ctx=ast.Load(), value=value):
                 return value is node and not isinstance(self.parents(module).get(around), ast.Attribute)
-            case ast.Compare() | ast.For() | ast.comprehension() | ast.Starred() | ast.FormattedValue():
+            case ast.Compare(ops=ops):
+                return not any(isinstance(op, ast.Is | ast.IsNot) for op in ops)
+            case ast.For() | ast.comprehension() | ast.Starred() | ast.FormattedValue():
                 return True
             case ast.Call(func=ast.Name(id=name)):
                 return name in READERS
@@ -395,7 +408,18 @@ class Facts:
         for decorator in node.decorator_list:
             if outer.path(decorator.func if isinstance(decorator, ast.Call) else decorator) not in CACHES:
                 raise UnknownValueError(decorator, f"what the decorator of `{node.name}` does is not known")
-        return inner.run(node.body)
+        value = inner.run(node.body)
+        if node.decorator_list and reachable(value) and not self.is_only_asked(outer.module, node):
+            raise UnknownValueError(node, f"`{node.name}` gives all callers one object, which some of them may change")
+        return value
+
+    def is_only_asked(self, module: Module, function: ast.FunctionDef) -> bool:
+        """Whether every use of a function of a module calls it, and leaves what comes of that as it is."""
+        variable = Variable(module.name, function.name)
+        if self.bindings.definition(variable) is not function:
+            return False
+        calls = [(home, self.call_of(home, use)) for home, use in self.uses(variable) if use.kind == "load"]
+        return all(call is not None and self.is_only_read(home, call) for home, call in calls)
 
     def bind(self, function: Function, run: Run, positional: list[Any], named: dict[str, Any]) -> dict[str, Any]:
         """Parameters and their values for a call."""

@@ -42,6 +42,7 @@ SPECIAL = {
     "dataclasses.KW_ONLY",
 }
 SHOW_TYPES = ("inspect.get_annotations", "inspect.getdoc", "inspect.getfullargspec", "inspect.Signature", "help")
+HINTS = ("typing.get_type_hints", "typing_extensions.get_type_hints")
 FIRST_WORD = re.compile(r"(?:\s*(\w+)\s*\.)?\s*(\w+)")  # what dataclasses looks at
 TYPING = ("typing.", "typing_extensions.", "collections.abc.")
 # Classes outside, by module, that can be named by attribute and stand in a union. Any other may be no class, or not be
@@ -133,6 +134,7 @@ class _Fields:
         self.late = shaker.late_imports(kept)
         self.order = {part: i for i, part in enumerate(kept.parts)}
         self.nodes: set[ast.expr] = set()
+        self.text: dict[ast.ClassDef, str] = {}  # classes some annotation of which stays text, with its place
         self.problems: list[Problem] = []
         self.local_imports: dict[str, set[str]] = {}  # names that functions of a module import
         self.makers: set[Variable] = set()
@@ -148,11 +150,25 @@ class _Fields:
                     if self.is_string(part.module, annotated.annotation) and self.is_dataclass(part, node):
                         _Field(self, part, node, annotated).write()
                         self.without_text |= ast.get_docstring(node) is None
+                    elif self.is_string(part.module, annotated.annotation):
+                        self.stays_text(part.module, node, annotated)
         if self.nodes and not self.problems:
             self.check_observers()
+        if self.text and not self.problems:
+            self.check_hints()
         if self.problems:
             raise BuildError(self.problems)
         return self.nodes
+
+    def stays_text(self, module: Module, owner: ast.ClassDef, annotated: ast.AnnAssign) -> None:
+        """Note an annotation that is a string in the artifact, unless it names nothing but builtins."""
+        text: ast.expr | None = annotated.annotation
+        if isinstance(text, ast.Constant):
+            text = _parsed(str(text.value))
+        names = [node.id for node in ast.walk(text) if isinstance(node, ast.Name)] if text is not None else [""]
+        if not all(hasattr(builtins, name) and self.bindings.variable(module, name) is None for name in names):
+            line = module.source.line(module.source.start(annotated))
+            self.text.setdefault(owner, f"`{owner.name}.{ast.unparse(annotated.target)}` ({module.source.name}:{line})")
 
     # Which classes are dataclasses
 
@@ -291,6 +307,42 @@ class _Fields:
                             self.observed(part, node, "`__dataclass_fields__` is read")
                     case ast.Name() | ast.Attribute():
                         self.check_call(part, node, self.path(node, part.module), parents)
+
+    def check_hints(self) -> None:
+        """Refuse `get_type_hints` of a class with an annotation that is text: it looks the names up in the module that
+        sys.modules has for the class, which is none, or another, where the file was loaded by path.
+        """
+        for part in self.kept.parts:
+            for occurrence in self.linker.live(part):
+                if self.bindings.imported_path(part.module, occurrence) not in HINTS:
+                    continue
+                node = occurrence.attributes[-1] if occurrence.attributes else occurrence.node
+                call = part.module.call_of(node)
+                if occurrence.kind == "load" and not (call and (len(call.args) > 1 or self.is_hinted(part, call))):
+                    what = next(iter(self.text.values()))
+                    message = f"get_type_hints finds no names where the file is loaded by path, and {what} is a string"
+                    remedy = "write the type without quotes, from names that are bound above the class"
+                    self.problems.append(part.module.problem(occurrence.start, "BLD041", message, remedy))
+
+    def is_hinted(self, part: Part, call: ast.Call) -> bool:
+        """Whether what a call of `get_type_hints` asks about has its names anywhere: a function, or a class of the
+        recipe without text.
+        """
+        if self.is_of_function(part, call) or any(keyword.arg == "globalns" for keyword in call.keywords):
+            return True
+        return bool(call.args) and self.is_without_text(part.module, call.args[0])
+
+    def is_without_text(self, module: Module, node: ast.expr) -> bool:
+        """Whether an expression is a class of the recipe, and no annotation of it or of those that it derives from is
+        text.
+        """
+        meaning = self.effects.meaning(node, module)
+        definition = self.bindings.definition(meaning) if isinstance(meaning, Variable) else None
+        if not isinstance(meaning, Variable) or not isinstance(definition, ast.ClassDef) or definition in self.text:
+            return False
+        home = self.bindings.modules[meaning.module]
+        bases = [base for base in definition.bases if not self.path(base, home)]
+        return all(self.is_without_text(home, base) for base in bases)
 
     def check_call(self, part: Part, node: ast.expr, path: str, parents: dict[ast.AST, ast.AST]) -> None:
         """Refuse a use of a function that shows types of fields, unless it is seen that nobody looks at them."""
@@ -625,6 +677,8 @@ class _Field:
 
     def keep(self, real: bool) -> None:
         """Write the annotation as an expression, or as a string in which dataclasses looks for nothing."""
+        if not real:
+            self.fields.stays_text(self.module, self.owner, self.node)
         if not self.plain:
             tree = self.final()
             self.replace(tree, ast.unparse(tree) if real else quoted(f"({ast.unparse(tree)})"))
@@ -635,6 +689,7 @@ class _Field:
 
     def quote_inner(self, tree: ast.Subscript) -> None:
         """`ClassVar[Later]` becomes `ClassVar["Later"]`."""
+        self.fields.stays_text(self.module, self.owner, self.node)
         if self.plain:
             self.quote(tree.slice, False)
             return

@@ -7,6 +7,7 @@ count.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -113,7 +114,29 @@ def gather(
             read()
         except BuildError as error:
             problems += error.problems
+    for knob, many in given.values.items():
+        problems += [_half_character(*value.place, knob) for value in many if not _is_text([knob, value.value])]
+    if not _is_text(given.arguments):
+        problems.append(_half_character(LAUNCH, 0, "the command line"))
     return given, problems
+
+
+def _is_text(value: Any) -> bool:
+    """Whether all text in a value can be written to a file: half of a surrogate pair, as an undecodable byte of a
+    command line becomes one, cannot.
+    """
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _half_character(file: str, line: int, name: str) -> Problem:
+    where = file.encode("utf-8", "backslashreplace").decode()
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    message = f"the value of `{shown}` holds a character that UTF-8 has not"
+    return Problem(where, line, "BLD003", message, "write characters of Unicode")
 
 
 def _read_config(given: Given, settings: Settings, path: Path | None) -> None:

@@ -31,6 +31,7 @@ from builder.late import Late
 from builder.launch import Kernel, check_command, kernels, launch_command
 from builder.link import Linker
 from builder.listing import all_knobs, not_handed_on, unknown, warnings
+from builder.loader import changed_by_loader
 from builder.module_values import module_values
 from builder.names import name_everything
 from builder.namespaces import written_out
@@ -136,7 +137,7 @@ def _flatten(settings: Settings, program: Program, request: Request, given: Give
     kept = shaker.run()
     classes, lined = ClassModules(linker, bindings, shaker.effects, kept.parts), dict[Part, None]()
     _check_kept(program, shaker, bindings, kept, classes, lined)
-    problems = unknown(facts, given)
+    problems = unknown(facts, given) + changed_by_loader(facts)
     if problems:
         raise BuildError(problems)
     knobs = all_knobs(facts, given)

@@ -597,7 +597,7 @@ class Evaluator:
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                named.update(self.evaluate(keyword.value))
+                named.update(self.unpacked(keyword.value))
             else:
                 named[keyword.arg] = self.evaluate(keyword.value)
         if function is None:
@@ -606,6 +606,13 @@ class Evaluator:
         if isinstance(getattr(function, "__self__", None), PARSERS):
             return self.command_line(node, function, arguments, named)
         return self._compute(node, function, *arguments, **named)
+
+    def unpacked(self, node: ast.expr) -> dict[str, Any]:
+        """The arguments that a call takes from `**value`."""
+        value = self.evaluate(node)
+        if not isinstance(value, dict):
+            raise UnknownValueError(node, "what is unpacked here is no dictionary that is known")
+        return value
 
     def call(self, node: ast.Call, arguments: list[Any], named: dict[str, Any]) -> Any:
         """The value of a call of something that is no builtin function or method; raises UnknownValueError."""

@@ -1,0 +1,10 @@
+import sys
+from .config import Config, load_config
+
+
+def main(config: Config) -> None:
+    print(config.width)
+
+
+if __name__ == "__main__":
+    main(load_config(sys.argv[1:]))
