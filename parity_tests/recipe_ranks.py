@@ -26,8 +26,9 @@ ROWS = 4  # of all ranks together
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "plain, overlapped": {"overlap": True},
-    "without pairs": {"bigram_rows": 0},
-    "sharded": {"bigram_rows": 0, "sharding": "fsdp"},
+    "state in bf16": {"muon_state": "bfloat16", "adam_state": "bfloat16"},
+    "sharded": {"sharding": "fsdp"},
+    "sharded, state in bf16": {"sharding": "fsdp", "muon_state": "bfloat16", "adam_state": "bfloat16"},
     "bf16": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16"},
     "bf16, overlapped": {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "overlap": True},
 }
@@ -41,7 +42,7 @@ def run(rank: int, world_size: int, directory: str) -> None:
     ranks = Ranks(rank, torch.device("cpu"))
     sizes = {"world_size": world_size, "micro_batches": 2, "batch_size": ROWS // world_size // 2}
     pairs = {"bigram_rows": 97, "bigram_width": 8}  # a table whose rows all ranks update
-    variants = VARIANTS if world_size > 1 else {name: VARIANTS[name] for name in ("plain", "without pairs")}
+    variants = VARIANTS if world_size > 1 else {name: VARIANTS[name] for name in ("plain", "state in bf16")}
     found = {name: trained(on_cpu(**(sizes | pairs | knobs)), ranks) for name, knobs in variants.items()}
     found["ngrams"] = counted(
         on_cpu(world_size=world_size, ngram="torch", ngram_orders="2,3", ngram_slots=64, ngram_refresh=1), ranks

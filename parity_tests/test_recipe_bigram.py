@@ -138,7 +138,7 @@ def test_clipping_counts_each_row_once_and_scales_all_by_one_factor(most: float)
     (plain[reads.long()] * weights).sum().backward()
     other.grad, same.grad = torch.tensor([1.0, -2.0, 0.5]), torch.tensor([1.0, -2.0, 0.5])
     pairs.collect()
-    clip_with_rows([other], pairs, most)
+    clip_with_rows(on_cpu(clip=most), [other], pairs)
     unclipped = plain.grad.clone() if plain.grad is not None else torch.zeros(0)
     torch.nn.utils.clip_grad_norm_([same, plain], most)
     assert plain.grad is not None

@@ -80,6 +80,14 @@ def test_a_config_cannot_be_changed() -> None:
         (("depth: 2", "depth: 2\nclip: -1.0"), r"knob 'clip' must be 0 or more, found -1.0; set: 'clip' at"),
         (("depth: 2", "depth: 2\nema_blend: 0.5"), r"need an average: set 'ema_decay', too; set: 'ema_blend' at"),
         (("depth: 2", "depth: 2\nsharding: fsdp"), r"knob 'sharding' must be 'none' where 'world_size' is 1"),
+        (
+            ("world_size: 1", "world_size: 2\nsharding: fsdp\nmatrix_dtype: bfloat16"),
+            r"a block.s parameters are gathered as one tensor, of one dtype; set: .*.matrix_dtype. at",
+        ),
+        (
+            ("world_size: 1", "world_size: 2\nsharding: fsdp\ncompile: true"),
+            r"which no graph can hold; set: .*'compile' at",
+        ),
         (("depth: 2", "depth: 2\nattention_window: -1"), r"must be 0 or more; set: 'attention_window' at"),
     ],
 )

@@ -17,7 +17,7 @@ from recipe.kernels.newton_schulz import (
 )
 from recipe.kernels.weight_average import TorchWeightAverage
 from recipe.model import GPT
-from recipe.optim import Muon, make_optimizers, set_learning_rate
+from recipe.optim import Muon, Nesterov, make_optimizers, set_learning_rate
 from recipe.ownership import ADAMW_BY_KERNEL, deal, hand_out, units_of_muon, units_of_shape
 from recipe.ranks import Ranks
 
@@ -44,7 +44,8 @@ def test_muon_treats_each_matrix_alone_and_scales_tall_ones() -> None:
     for parameter in parameters:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
     directions = TorchNewtonSchulz(QUINTIC, QUINTIC_MARGIN, torch.float32)
-    Muon(parameters, lr=0.1, momentum=0.9, directions=directions, mine={id(p) for p in parameters}).step()
+    mine = {id(p) for p in parameters}
+    Muon(parameters, lr=0.1, momentum=0.9, directions=directions, nesterov=Nesterov(), mine=mine).step()
     for parameter, old, factor in zip(parameters, before, (1.0, 1.0, 2.0, 1.0), strict=True):
         assert parameter.grad is not None
         nesterov = parameter.grad.lerp(0.1 * parameter.grad, 0.9)

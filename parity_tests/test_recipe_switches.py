@@ -79,11 +79,11 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "nothing": ({}, {"Muon", "AdamW"}),
     "state in bf16": (
         {"muon_state": "bfloat16", "adam_state": "bfloat16"},
-        {"Muon", "RoundedMuon", "AdamW", "RoundedAdamW"},
+        {"Muon", "RoundedNesterov", "AdamW", "RoundedAdamW"},
     ),
     "parameters in bf16": (
         {"matrix_dtype": "bfloat16", "table_dtype": "bfloat16", "ema_decay": 0.5},
-        {"Muon", "RoundedMuon", "MasterMuon", "AdamW", "RoundedAdamW", "MasterAdamW",
+        {"Muon", "RoundedNesterov", "MasterMuon", "AdamW", "RoundedAdamW", "MasterAdamW",
          "FloatWeightAverage", "round_parameters"},
     ),
     "blended": ({"ema_decay": 0.5, "ema_blend": 0.5}, {"Muon", "AdamW", "blend"}),

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from recipe.config import Config
 from recipe.gradients import gradient_of
 from recipe.kernels.adamw import adamw_reference, adamw_scalars, nki_adamw
+from recipe.rounding import dtype_named
 
 ADAM_EPS = 1e-10
 
@@ -18,21 +19,15 @@ def make_adamw(config: Config, groups: list[dict[str, object]], mine: set[int]) 
     """The AdamW that the configuration names; the parameters are still in fp32."""
     betas, decay = (config.adam_beta1, config.adam_beta2), config.weight_decay
     if config.adamw == "nki":
+        state_dtype = dtype_named(config.adam_state)
         if config.table_dtype == "bfloat16":
-            return FlatMasterAdamW(groups, betas, decay, mine, state_dtype=state_dtype(config), lnc=config.lnc)
-        return FlatAdamW(groups, betas, decay, mine, state_dtype=state_dtype(config), lnc=config.lnc)
+            return FlatMasterAdamW(groups, betas, decay, mine, state_dtype=state_dtype, lnc=config.lnc)
+        return FlatAdamW(groups, betas, decay, mine, state_dtype=state_dtype, lnc=config.lnc)
     if config.table_dtype == "bfloat16":
-        return MasterAdamW(groups, betas, decay, mine, state_dtype=state_dtype(config))
+        return MasterAdamW(groups, betas, decay, mine, state_dtype=dtype_named(config.adam_state))
     if config.adam_state == "bfloat16":
         return RoundedAdamW(groups, betas, decay, mine, state_dtype=torch.bfloat16)
     return AdamW(groups, betas=betas, weight_decay=decay, mine=mine)
-
-
-def state_dtype(config: Config) -> torch.dtype:
-    """The dtype of AdamW's state."""
-    if config.adam_state == "bfloat16":
-        return torch.bfloat16
-    return torch.float32
 
 
 class AdamW(torch.optim.Optimizer):

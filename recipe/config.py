@@ -356,15 +356,17 @@ class Config:
                     f"knob {name!r} must be 'torch' where 'world_size' is above {owned}, the number of parameters that "
                     "it updates: a rank that owns none launches no kernel"
                 )
-        plain = (self.adamw, self.muon_state, self.adam_state, self.matrix_dtype, self.table_dtype, self.overlap)
-        if self.sharding == "fsdp" and plain != ("torch", *("float32",) * 4, False):
+        if self.sharding == "fsdp" and self.world_size == 1:
+            raise ValueError("knob 'sharding' must be 'none' where 'world_size' is 1: there is nothing to share out")
+        if self.sharding == "fsdp" and (self.adamw == "nki" or self.overlap or self.compile):
             raise ValueError(
-                "knob 'sharding' must be 'none' where 'adamw' is 'nki', parameters or state are in bfloat16, or "
-                "'overlap' is set: shards are in fp32, are updated by torch, and overlap by themselves"
+                "knob 'sharding' must be 'none' where 'adamw' is 'nki', or 'overlap' or 'compile' is set: shards are "
+                "no flat tensor, overlap by themselves, and are gathered by hooks, which no graph can hold"
             )
-        if self.sharding == "fsdp" and (self.world_size == 1 or self.compile or self.bigram_rows > 0):
+        if self.sharding == "fsdp" and self.rounds_parameters:
             raise ValueError(
-                "knob 'sharding' must be 'none' where 'world_size' is 1, or 'compile' or 'bigram_rows' is set"
+                "knob 'sharding' must be 'none' where 'matrix_dtype' or 'table_dtype' is 'bfloat16': a block's "
+                "parameters are gathered as one tensor, of one dtype"
             )
         if self.clip < 0.0:
             raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")

@@ -28,7 +28,7 @@ from recipe.kernels.newton_schulz import (
 from recipe.model import GPT, activation_dtype
 from recipe.ownership import deal
 from recipe.ranks import Ranks
-from recipe.rounding import round_parameters
+from recipe.rounding import dtype_named, round_parameters
 from recipe.row_table import make_row_optimizer, row_tables
 
 
@@ -50,12 +50,16 @@ def make_optimizers(
     adamw = make_adamw(config, groups, mine)
     if config.rounds_parameters:
         round_parameters(config, model)  # the optimizers have copied what this rank owns
-    optimizers: list[torch.optim.Optimizer] = [muon, adamw]
+    return with_rows(config, model, [muon, adamw]), owned
+
+
+def with_rows(config: Config, model: GPT, optimizers: list[torch.optim.Optimizer]) -> list[torch.optim.Optimizer]:
+    """These optimizers and that of a table of pairs, if there is one; each keeps its rates for the schedule."""
     if config.bigram_rows > 0:
         (rows,) = row_tables(model)
-        optimizers.append(make_row_optimizer(config, rows, lr=config.bigram_lr))
+        optimizers = [*optimizers, make_row_optimizer(config, rows, lr=config.bigram_lr)]
     note_flat_rates(optimizers)
-    return optimizers, owned
+    return optimizers
 
 
 def groups_of_adamw(config: Config, model: GPT) -> list[dict[str, Any]]:
@@ -95,17 +99,15 @@ def make_muon(
 ) -> Muon:
     """The Muon that the configuration names; the matrices are still in fp32."""
     if config.matrix_dtype == "bfloat16":
-        return MasterMuon(matrices, lr, momentum, directions, mine, state_dtype=muon_state_dtype(config))
-    if config.muon_state == "bfloat16":
-        return RoundedMuon(matrices, lr, momentum, directions, mine, state_dtype=torch.bfloat16)
-    return Muon(matrices, lr, momentum, directions, mine)
+        return MasterMuon(matrices, lr, momentum, directions, make_nesterov(config), mine)
+    return Muon(matrices, lr, momentum, directions, make_nesterov(config), mine)
 
 
-def muon_state_dtype(config: Config) -> torch.dtype:
-    """The dtype of Muon's state."""
-    if config.muon_state == "bfloat16":
-        return torch.bfloat16
-    return torch.float32
+def make_nesterov(config: Config) -> Nesterov | RoundedNesterov:
+    """What Muon follows, for parameters and state of the dtypes that the configuration names."""
+    if config.matrix_dtype == "bfloat16" or config.muon_state == "bfloat16":
+        return RoundedNesterov(dtype_named(config.muon_state))
+    return Nesterov()
 
 
 class Muon(torch.optim.Optimizer):
@@ -117,11 +119,13 @@ class Muon(torch.optim.Optimizer):
         lr: float,
         momentum: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
+        nesterov: Nesterov | RoundedNesterov,
         mine: set[int],
     ) -> None:
         """`directions`: the iteration that finds them; `mine`: ids of the parameters that this rank updates."""
         super().__init__(params, {"lr": lr, "momentum": momentum})
         self.directions = directions
+        self.nesterov = nesterov
         self.mine = mine
 
     @torch.no_grad()
@@ -129,52 +133,22 @@ class Muon(torch.optim.Optimizer):
         """Update the parameters that this rank owns."""
         for group in self.param_groups:
             parameters = [parameter for parameter in group["params"] if id(parameter) in self.mine]
-            directions = self.directions([self._momentum(p, group["momentum"]) for p in parameters])
+            directions = self.directions([self.followed(p, group["momentum"]) for p in parameters])
             for parameter, direction in zip(parameters, directions, strict=True):
                 # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
                 step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
                 self.move(parameter, direction, -step_size)
 
+    def followed(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+        """A parameter's momentum, with its gradient taken in."""
+        return self.nesterov(gradient_of(parameter), self.state[parameter], momentum)
+
     def move(self, parameter: nn.Parameter, direction: Tensor, size: float) -> None:
         """Add `size` times the direction to a parameter."""
         parameter.add_(direction, alpha=size)
 
-    def _momentum(self, parameter: nn.Parameter, momentum: float) -> Tensor:
-        gradient = gradient_of(parameter)
-        state = self.state[parameter]
-        if not state:
-            state["momentum"] = torch.zeros_like(gradient)
-        state["momentum"].lerp_(gradient, 1.0 - momentum)
-        return gradient.lerp(state["momentum"], momentum)
 
-
-class RoundedMuon(Muon):
-    """Muon whose momentum is kept in another dtype than that of its arithmetic, which is fp32."""
-
-    def __init__(
-        self,
-        params: list[nn.Parameter],
-        lr: float,
-        momentum: float,
-        directions: NkiNewtonSchulz | TorchNewtonSchulz,
-        mine: set[int],
-        state_dtype: torch.dtype,
-    ) -> None:
-        """As for `Muon`; `state_dtype`: of the momentum."""
-        super().__init__(params, lr, momentum, directions, mine)
-        self.state_dtype = state_dtype
-
-    def _momentum(self, parameter: nn.Parameter, momentum: float) -> Tensor:
-        gradient = gradient_of(parameter).float()
-        state = self.state[parameter]
-        if "momentum" not in state:
-            state["momentum"] = torch.zeros_like(gradient, dtype=self.state_dtype)
-        mean = state["momentum"].float().lerp(gradient, 1.0 - momentum)
-        state["momentum"].copy_(mean)
-        return gradient.lerp(mean, momentum)
-
-
-class MasterMuon(RoundedMuon):
+class MasterMuon(Muon):
     """Muon for parameters in bf16: their owner keeps them in fp32, too, and updates that (see `MasterAdamW`)."""
 
     def __init__(
@@ -183,11 +157,11 @@ class MasterMuon(RoundedMuon):
         lr: float,
         momentum: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
+        nesterov: Nesterov | RoundedNesterov,
         mine: set[int],
-        state_dtype: torch.dtype,
     ) -> None:
-        """As for `RoundedMuon`; the parameters are still in fp32."""
-        super().__init__(params, lr, momentum, directions, mine, state_dtype)
+        """As for `Muon`; the parameters are still in fp32."""
+        super().__init__(params, lr, momentum, directions, nesterov, mine)
         for parameter in params:
             if id(parameter) in mine:
                 self.state[parameter]["master"] = parameter.detach().clone()
@@ -197,6 +171,34 @@ class MasterMuon(RoundedMuon):
         master = self.state[parameter]["master"]
         master.add_(direction, alpha=size)
         parameter.copy_(master)
+
+
+class Nesterov:
+    """The Nesterov momentum of a parameter's gradients: their moving mean, and the last one in front of it."""
+
+    def __call__(self, gradient: Tensor, state: dict[str, Any], momentum: float) -> Tensor:
+        """Take a gradient into a parameter's state; returns what to follow."""
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(gradient)
+        state["momentum"].lerp_(gradient, 1.0 - momentum)
+        return gradient.lerp(state["momentum"], momentum)
+
+
+class RoundedNesterov:
+    """The same whose mean is kept in a dtype of its own; the arithmetic is in fp32."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        """`dtype`: of the mean."""
+        self.dtype = dtype
+
+    def __call__(self, gradient: Tensor, state: dict[str, Any], momentum: float) -> Tensor:
+        """Take a gradient into a parameter's state; returns what to follow."""
+        gradient = gradient.float()
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(gradient, dtype=self.dtype)
+        mean = state["momentum"].float().lerp(gradient, 1.0 - momentum)
+        state["momentum"].copy_(mean)
+        return gradient.lerp(mean, momentum)
 
 
 def make_directions(config: Config, dtype: torch.dtype) -> NkiNewtonSchulz | TorchNewtonSchulz:

@@ -11,6 +11,11 @@ from recipe.config import Config
 from recipe.model import GPT
 
 
+def dtype_named(name: str) -> torch.dtype:
+    """The dtype of a knob: bfloat16 or float32."""
+    return torch.bfloat16 if name == "bfloat16" else torch.float32
+
+
 def round_parameters(config: Config, model: GPT) -> None:
     """Keep the parameters that the configuration names in bf16 from now on."""
     if config.matrix_dtype == "bfloat16":

@@ -188,9 +188,13 @@ def row_optimizer(optimizers: Sequence[torch.optim.Optimizer]) -> RowAdagrad:
     return last
 
 
-def clip_with_rows(parameters: Sequence[nn.Parameter], pairs: RowAdagrad, most: float) -> None:
-    """Scale all gradients, the collected ones of a table among them, so that their norm together is `most` or less."""
-    norm = torch.stack([get_total_norm([gradient_of(parameter) for parameter in parameters]), pairs.norm()]).norm()
+def clip_with_rows(config: Config, parameters: Sequence[nn.Parameter], pairs: RowAdagrad) -> None:
+    """Scale all gradients, the collected ones of a table among them, so that their norm together is within limits."""
+    most = config.clip
+    others: Any = get_total_norm([gradient_of(parameter) for parameter in parameters])
+    if config.sharding == "fsdp":
+        others = others.full_tensor()
+    norm = torch.stack([others, pairs.norm()]).norm()
     clip_grads_with_norm_(parameters, most, norm)
     pairs.gradient *= (most / (norm + 1e-6)).clamp(max=1.0)  # as torch does for the others
 

@@ -19,13 +19,22 @@ from recipe.adamw import make_adamw
 from recipe.config import Config
 from recipe.kernels.newton_schulz import NkiNewtonSchulz, TorchNewtonSchulz
 from recipe.model import GPT, activation_dtype, make_model
-from recipe.optim import Muon, groups_of_adamw, make_directions, note_flat_rates
+from recipe.optim import (
+    Muon,
+    Nesterov,
+    RoundedNesterov,
+    groups_of_adamw,
+    make_directions,
+    make_nesterov,
+    with_rows,
+)
 from recipe.ownership import deal
 from recipe.ranks import Ranks
+from recipe.row_table import row_tables
 
 
 def shard(config: Config, ranks: Ranks, model: GPT) -> None:
-    """Leave this rank its shard of each parameter: rows, as even as they come out."""
+    """Leave this rank its shard of each parameter: rows, as even as they come out. A table of pairs stays whole."""
     mesh = init_device_mesh(ranks.device.type, (config.world_size,))
     block: Any
     for block in model.blocks:
@@ -33,7 +42,10 @@ def shard(config: Config, ranks: Ranks, model: GPT) -> None:
             for recall in block.recalls:  # which the stack calls itself, in front of the block
                 fully_shard(recall, mesh=mesh)
         fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
+    if config.bigram_rows > 0:
+        fully_shard(model, mesh=mesh, ignored_params={table.weight for table in row_tables(model)})
+    else:
+        fully_shard(model, mesh=mesh)
 
 
 def local_shards(parameters: Sequence[nn.Parameter]) -> list[Tensor]:
@@ -42,19 +54,19 @@ def local_shards(parameters: Sequence[nn.Parameter]) -> list[Tensor]:
 
 
 def make_sharded_optimizers(config: Config, model: GPT, ranks: Ranks) -> list[torch.optim.Optimizer]:
-    """The two optimizers over a sharded model, of which each rank updates its shards."""
+    """The optimizers of a sharded model, of which each rank updates its shards; all update a table of pairs."""
     matrices, groups = model.matrices(), groups_of_adamw(config, model)
     muon = ShardedMuon(
         matrices,
         lr=config.matrix_lr,
         momentum=config.matrix_momentum,
         directions=make_directions(config, activation_dtype(config, ranks.device)),
+        nesterov=make_nesterov(config),
         hands=deal(config, matrices, []),
         rank=ranks.rank,
     )
     adamw = make_adamw(config, groups, {id(parameter) for group in groups for parameter in group["params"]})
-    note_flat_rates([muon, adamw])
-    return [muon, adamw]
+    return with_rows(config, model, [muon, adamw])
 
 
 class ShardedMuon(Muon):
@@ -66,11 +78,12 @@ class ShardedMuon(Muon):
         lr: float,
         momentum: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
+        nesterov: Nesterov | RoundedNesterov,
         hands: Sequence[Sequence[nn.Parameter]],
         rank: int,
     ) -> None:
         """`hands[r]`: the matrices whose directions rank r finds; `rank`: this one."""
-        super().__init__(params, lr, momentum, directions, {id(parameter) for parameter in hands[rank]})
+        super().__init__(params, lr, momentum, directions, nesterov, {id(parameter) for parameter in hands[rank]})
         self.finder = {id(parameter): finder for finder, hand in enumerate(hands) for parameter in hand}
 
     @torch.no_grad()
@@ -79,7 +92,7 @@ class ShardedMuon(Muon):
         for group in self.param_groups:
             whole = {}
             for parameter in group["params"]:  # every rank takes part in gathering every matrix
-                matrix = self._momentum(parameter, group["momentum"]).full_tensor()  # type: ignore[attr-defined]
+                matrix = self.followed(parameter, group["momentum"]).full_tensor()  # type: ignore[attr-defined]
                 if id(parameter) in self.mine:
                     whole[id(parameter)] = matrix
             found = dict(zip(whole, self.directions(list(whole.values())), strict=True))

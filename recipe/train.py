@@ -130,7 +130,7 @@ def train(config: Config) -> GPT:
             raise failed(config, ranks, model, step, tokens) from error
         if config.clip > 0.0:  # of the averaged ones, so by the same factor on every rank
             if config.bigram_rows > 0:
-                clip_with_rows(parameters, pairs, config.clip)
+                clip_with_rows(config, parameters, pairs)
             else:
                 clip_grad_norm_(parameters, config.clip)
         if config.ema_decay > 0.0 and config.bigram_rows > 0:
