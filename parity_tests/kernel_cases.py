@@ -24,6 +24,12 @@ from recipe.kernels.fused_mlp import (
     fused_mlp_reference,
 )
 from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy, head_cross_entropy_reference
+from recipe.kernels.linear_backward import (
+    input_gradient_reference,
+    nki_input_gradient,
+    nki_weight_gradient,
+    weight_gradient_reference,
+)
 from recipe.kernels.newton_schulz import QUINTIC, NkiNewtonSchulz, TorchNewtonSchulz
 from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, relu_squared_reference
@@ -141,6 +147,20 @@ def _head_cross_entropy(size: Size) -> tuple[Step, Step]:
     return _both(module, lambda *given: head_cross_entropy_reference(*given, CAP), [x, weight], _targets(size))
 
 
+def _linear_backward(size: Size) -> tuple[Step, Step]:
+    rows = size.batch * size.positions
+    dy, x = numbers(rows, size.hidden, dtype=size.dtype), numbers(rows, size.width, dtype=size.dtype, seed=1)
+    weight = numbers(size.hidden, size.width, scale=0.05, seed=2)
+
+    def kernels() -> None:
+        nki_input_gradient(dy, weight, size.lnc), nki_weight_gradient(dy, x, torch.float32, size.lnc)
+
+    def reference() -> None:
+        input_gradient_reference(dy, weight), weight_gradient_reference(dy, x, torch.float32)
+
+    return kernels, reference
+
+
 def _newton_schulz(size: Size) -> tuple[Step, Step]:
     shapes = 2 * [(size.width, size.width), (size.hidden, size.width)]  # one of each for each core
     matrices = [numbers(*shape, seed=seed) for seed, shape in enumerate(shapes)]
@@ -225,6 +245,7 @@ CASES = {
     "fused_mlp": Case("matmul", _fused_mlp),
     "fused_mlp, gated": Case("matmul", _fused_gated_mlp),
     "head_cross_entropy": Case("matmul", _head_cross_entropy),
+    "linear_backward": Case("matmul", _linear_backward),
     "newton_schulz": Case("matmul", _newton_schulz),
     "ngram_mix": Case("elements", _ngram_mix),
     "relu_squared": Case("elements", _relu_squared),

@@ -47,26 +47,31 @@ def expected64(tensors: list[Tensor], rate: float, decay: float, updates: int) -
 @pytest.mark.parametrize("state", [torch.float32, torch.bfloat16], ids=["fp32 state", "bf16 state"])
 def test_adamw_step(state: torch.dtype, lnc: int) -> None:
     for length in LENGTHS:
-        tensors = given(length, state)
-        on_device = neuron(*(tensor.clone() for tensor in tensors))
-        places = [tensor.data_ptr() for tensor in on_device]
-        cut = length // 3
-        segments = ((0, cut), (cut, length)) if cut else ((0, length),)
-        rates = RATES[: len(segments)]
-        nki_adamw(*on_device, segments, adamw_scalars(rates, BETAS, 3), BETAS, EPS, lnc)
-        assert [tensor.data_ptr() for tensor in on_device] == places
-        assert torch.equal(on_device[1].cpu(), tensors[1])
-        for (first, end), (rate, decay) in zip(segments, rates, strict=True):
-            part = [tensor[first:end] for tensor in tensors]
-            wanted, step = expected64(part, rate, decay, 3)
-            sums = [part[0].double().abs() + step, part[2].double().abs() + part[1].double().abs(), wanted[2]]
-            for index, name in enumerate(("parameter", "mean", "square")):
-                found = on_device[(0, 2, 3)[index]][first:end]
-                # What lies below fp32's smallest normal number is lost.
-                assert_close(found, wanted[index], f"{name} of {length}", sums[index] + 1e-34)
-            other, _ = expected64(part, rate * 1.01, decay, 3)
-            with pytest.raises(AssertionError, match="beyond the tolerance"):
-                assert_close(on_device[0][first:end], other[0], "control", sums[0])
+        check_step(length, state, lnc)
+
+
+def check_step(length: int, state: torch.dtype, lnc: int) -> None:
+    """One step in place, in two segments with rates of their own, against fp64."""
+    tensors = given(length, state)
+    on_device = neuron(*(tensor.clone() for tensor in tensors))
+    places = [tensor.data_ptr() for tensor in on_device]
+    cut = length // 3
+    segments = ((0, cut), (cut, length)) if cut else ((0, length),)
+    rates = RATES[: len(segments)]
+    nki_adamw(*on_device, segments, adamw_scalars(rates, BETAS, 3), BETAS, EPS, lnc)
+    assert [tensor.data_ptr() for tensor in on_device] == places
+    assert torch.equal(on_device[1].cpu(), tensors[1])
+    for (first, end), (rate, decay) in zip(segments, rates, strict=True):
+        part = [tensor[first:end] for tensor in tensors]
+        wanted, step = expected64(part, rate, decay, 3)
+        sums = [part[0].double().abs() + step, part[2].double().abs() + part[1].double().abs(), wanted[2]]
+        for index, name in enumerate(("parameter", "mean", "square")):
+            found = on_device[(0, 2, 3)[index]][first:end]
+            # What lies below fp32's smallest normal number is lost.
+            assert_close(found, wanted[index], f"{name} of {length}", sums[index] + 1e-34)
+        other, _ = expected64(part, rate * 1.01, decay, 3)
+        with pytest.raises(AssertionError, match="beyond the tolerance"):
+            assert_close(on_device[0][first:end], other[0], "control", sums[0])
 
 
 def test_the_torch_step_is_the_definition() -> None:
@@ -127,16 +132,21 @@ def test_an_epsilon_that_the_table_of_the_square_root_would_hide_is_refused() ->
 @cores
 def test_moving_average(lnc: int) -> None:
     for length in LENGTHS:
-        average, value = (random(length, dtype=torch.float32, seed=seed) for seed in (1, 2))
-        device_average, device_value = neuron(average.clone(), value)
-        NkiWeightAverage(lnc)(device_average, device_value, 0.3)
-        expected = 0.7 * average.double() + 0.3 * value.double()
-        sums = average.double().abs() + value.double().abs()
-        assert_close(device_average, expected, str(length), sums)
-        with pytest.raises(AssertionError, match="beyond the tolerance"):
-            assert_close(device_average, expected + 1e-3 * sums, "control", sums)
-        TorchWeightAverage()(average, value, 0.3)
-        assert_close(average, expected, str(length), sums)
+        check_average(length, lnc)
+
+
+def check_average(length: int, lnc: int) -> None:
+    """One step in place by the kernel and by torch, against fp64."""
+    average, value = (random(length, dtype=torch.float32, seed=seed) for seed in (1, 2))
+    device_average, device_value = neuron(average.clone(), value)
+    NkiWeightAverage(lnc)(device_average, device_value, 0.3)
+    expected = 0.7 * average.double() + 0.3 * value.double()
+    sums = average.double().abs() + value.double().abs()
+    assert_close(device_average, expected, str(length), sums)
+    with pytest.raises(AssertionError, match="beyond the tolerance"):
+        assert_close(device_average, expected + 1e-3 * sums, "control", sums)
+    TorchWeightAverage()(average, value, 0.3)
+    assert_close(average, expected, str(length), sums)
 
 
 @pytest.mark.parametrize("lnc", [1, 2])

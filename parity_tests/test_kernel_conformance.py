@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from parity_tests.kernel_checks import assert_close, cores, dtypes, gradients, neuron, random
+from parity_tests.kernel_checks import assert_close, check_slope, cores, dtypes, gradients, neuron, random
 from recipe.kernels.relu_squared import NkiReLUSquared, relu_squared_reference
-from recipe.kernels.rms_norm import NkiRMSNorm, rms_norm_reference
+from recipe.kernels.rms_norm import NkiRMSNorm, RMSNormFunction, rms_norm_reference
 from recipe.kernels.rotary_qk_norm import NkiRotaryQKNorm, rotary_norm_reference, rotary_tables
 from recipe.kernels.softcap_cross_entropy import NkiSoftcapCrossEntropy, softcap_cross_entropy_reference
 
@@ -57,7 +57,9 @@ def test_rms_norm(shape: tuple[int, ...], dtype: torch.dtype, lnc: int) -> None:
     dx, dweight = gradients(reference, [x.double(), weight.double()], [dy.double()])
     assert x_neuron.grad is not None
     assert module.weight.grad is not None
-    assert_close(x_neuron.grad, dx, "dx")
+    through, norms = (dy.double() * weight).abs(), torch.rsqrt(x.double().square().mean(-1, keepdim=True) + EPS)
+    sums = norms * (through + x.double().abs() * norms**2 * (through * x.double().abs()).mean(-1, keepdim=True))
+    assert_close(x_neuron.grad, dx, "dx", sums.amax(-1, keepdim=True))
     assert_close(module.weight.grad, dweight, "dweight")
 
 
@@ -214,6 +216,28 @@ def test_cross_entropy_without_a_cap_does_not_see_a_constant_in_all_logits() -> 
     )
     assert moved == pytest.approx(loss, abs=2e-4)
     assert other != pytest.approx(loss, abs=2e-2)
+
+
+def slopes(name: str) -> tuple[Callable[..., Tensor], list[Tensor]]:
+    """An operation with a backward kernel, by its name, and what it is differentiated by."""
+    x, other = (random(5, 24, dtype=torch.float32, seed=seed) for seed in (3, 4))
+    if name == "rms_norm":
+        given = [x, 1 + 0.1 * other[0]]
+        return lambda x, weight: RMSNormFunction.apply(x, weight, EPS, 2), given  # type: ignore[no-untyped-call]
+    if name == "relu_squared":
+        return NkiReLUSquared(2), [x]
+    if name == "rotary_qk_norm":
+        tables = neuron(*rotary_tables(5, 12, 10000.0, torch.device("cpu")))
+        module = NkiRotaryQKNorm(EPS, 2)
+        return lambda q, k: torch.stack(list(module(q, k, *tables))), [x.view(1, 5, 2, 12), other.view(1, 5, 2, 12)]
+    targets = torch.tensor([3, 0, 23, 7, 7]).to("neuron")
+    return lambda logits: NkiSoftcapCrossEntropy(CAP, 2)(logits, targets), [4 * x]
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "relu_squared", "rotary_qk_norm", "softcap_cross_entropy"])
+def test_gradients_are_the_slope(name: str) -> None:
+    function, inputs = slopes(name)
+    check_slope(function, inputs, step=0.01)
 
 
 @pytest.mark.parametrize(

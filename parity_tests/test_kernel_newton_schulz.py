@@ -67,15 +67,19 @@ def allowed(coefficients: Coefficients, dtype: torch.dtype) -> float:
 def test_one_step_is_the_polynomial_of_the_singular_values(
     coefficients: Coefficients, margin: float, dtype: torch.dtype, lnc: int
 ) -> None:
-    matrices, first = batch(), coefficients[:1]
-    bound = allowed(first, dtype)
-    for matrix, found in zip(matrices, by_kernel(matrices, first, margin, dtype, lnc), strict=True):
-        assert found.dtype == torch.float32
-        error = (found.double() - expected64(matrix, first, margin)).norm().item()
-        assert error <= bound, f"{tuple(matrix.shape)}: {error}"
-    (a, b, c), matrix = first[0], matrices[4]
+    first = coefficients[:1]
+    check_step(batch(), first, margin, dtype, lnc)
+    (a, b, c), matrix = first[0], batch()[4]
     other = by_kernel([matrix], ((a, b, c * 1.05),), margin, torch.float32, lnc)[0]
     assert (other.double() - expected64(matrix, first, margin)).norm().item() > allowed(first, torch.float32)
+
+
+def check_step(matrices: list[Tensor], step: Coefficients, margin: float, dtype: torch.dtype, lnc: int) -> None:
+    """One step of all in one launch, each within the bound."""
+    for matrix, found in zip(matrices, by_kernel(matrices, step, margin, dtype, lnc), strict=True):
+        assert found.dtype == torch.float32
+        error = (found.double() - expected64(matrix, step, margin)).norm().item()
+        assert error <= allowed(step, dtype), f"{tuple(matrix.shape)}: {error}"
 
 
 @sequences

@@ -10,9 +10,9 @@ x is [..., K] in fp32 or bf16, W [M, K] fp32; y has the dtype of x. Quotients ar
 clamped to +-240 (beyond it e4m3 has infinity) and rounded to e4m3; sums are fp32. The scales of all rows of W are one
 table in HBM, from which it comes back side by side, for every row of a tile.
 
-The backward pass is that of the plain product, in the dtype of x: two plain products, without a kernel of ours.
-Gradients are not rounded to fp8, because within a row they span more than the 18 binades of e4m3, and e5m2, which has
-the range, keeps two bits of mantissa: an error of up to 1/8 in every term of every sum.
+The backward pass is that of the plain product, in the dtype of x, by the kernels of `linear_backward`. Gradients are
+not rounded to fp8, because within a row they span more than the 18 binades of e4m3, and e5m2, which has the range,
+keeps two bits of mantissa: an error of up to 1/8 in every term of every sum.
 
 What the kernel needs: x contiguous; W in fp8, its table, and a tile of y in SBUF at once (`sbuf_bytes`: W up to 8192 x
 1152, 4608 x 1152, 1152 x 4608). Any number of rows and columns, LNC 1 and 2; the cores share the rows of x.
@@ -30,6 +30,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
+from recipe.kernels.linear_backward import (
+    input_gradient_reference,
+    nki_input_gradient,
+    nki_weight_gradient,
+    weight_gradient_reference,
+)
 from recipe.kernels.products import BANK, PARTITIONS, load, parts
 from recipe.kernels.tiling import row_tiles
 
@@ -81,13 +87,14 @@ def quantized_reference(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Fp8ProjectionFunction(torch.autograd.Function):
-    """Autograd over the kernel and two plain products."""
+    """Autograd over the kernel and those of the plain product's gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, lnc: int) -> Tensor:
         """Run the kernel; keep x and the weights."""
         rows = x.reshape(-1, x.size(-1)).contiguous()
         ctx.save_for_backward(rows, weight)
+        ctx.lnc = lnc
         y: Tensor = wrap_nki(fp8_projection_forward)[lnc](x=rows, weight=weight)
         return y.view(*x.shape[:-1], weight.size(0))
 
@@ -95,7 +102,9 @@ class Fp8ProjectionFunction(torch.autograd.Function):
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor, Tensor, None]:
         """Gradients of x and the weights."""
         rows, weight = ctx.saved_tensors
-        return *plain_gradients(rows, weight, dy), None
+        slopes = dy.reshape(rows.size(0), -1).contiguous()
+        dx = nki_input_gradient(slopes, weight, ctx.lnc).view(*dy.shape[:-1], rows.size(1))
+        return dx, nki_weight_gradient(slopes, rows, weight.dtype, ctx.lnc), None
 
 
 class TorchFp8ProjectionFunction(torch.autograd.Function):
@@ -117,8 +126,8 @@ class TorchFp8ProjectionFunction(torch.autograd.Function):
 def plain_gradients(rows: Tensor, weight: Tensor, dy: Tensor) -> tuple[Tensor, Tensor]:
     """Gradients of x, given as rows [N, K], and of the weights [M, K], of the plain product, under dy [..., M]."""
     slopes = dy.reshape(rows.size(0), -1)
-    dx = slopes @ weight.to(dy.dtype)
-    return dx.view(*dy.shape[:-1], rows.size(1)), (slopes.mT @ rows).to(weight.dtype)
+    dx = input_gradient_reference(slopes, weight)
+    return dx.view(*dy.shape[:-1], rows.size(1)), weight_gradient_reference(slopes, rows, weight.dtype)
 
 
 def sbuf_bytes(outputs: int, inputs: int, itemsize: int) -> int:

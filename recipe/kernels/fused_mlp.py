@@ -3,7 +3,7 @@
 x is [..., D] in any floating dtype; the weights are fp32 as torch.nn.Linear has them, up and gate [M, D], down [D, M],
 and are cast to the dtype of x; y has that dtype. Sums and activations are fp32; h is rounded to the dtype of x. In the
 forward pass h stays in SBUF. The backward kernel makes it again and leaves it and the gradients in front of the
-activation in HBM, for the three plain products that the gradients of x and the weights are.
+activation in HBM, for the three products that the gradients of x and the weights are (`linear_backward`).
 
 What the kernels need: D <= 1280 and M <= 16384 (of up and down a chunk of 512 columns stays in SBUF, of h all columns
 of 128 rows or more); x contiguous. Any number of rows, LNC 1 and 2 (cores share the rows). Rows are taken up to 512 at
@@ -22,22 +22,23 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
+from recipe.kernels.linear_backward import nki_input_gradient, nki_weight_gradient
 from recipe.kernels.products import (
     BANK,
+    GROUP_BYTES,
+    GROUP_TILES,
     PARTITIONS,
     bytes_of,
-    load,
     load_parts,
     parts,
     product,
     row_groups,
-    transposed,
     turned_bytes,
+    turned_rows,
+    write_output,
 )
 
 MAX_WIDTH, MAX_HIDDEN = 1280, 16384
-GROUP_BYTES = 96 * 1024  # of each partition of SBUF, for what a group of rows keeps there
-GROUP_TILES = 4  # tiles of 128 rows in a group: each has its own bank of PSUM
 
 
 class NkiFusedMLP(nn.Module):
@@ -99,7 +100,7 @@ class FusedMLPFunction(torch.autograd.Function):
         hidden, errors = wrap_nki(fused_mlp_backward)[ctx.lnc](
             dy=slopes, x=rows, up=turned, down=down.to(rows.dtype).contiguous()
         )
-        return *mlp_gradients(dy, rows, up, slopes, hidden, errors), None
+        return *mlp_gradients(dy, rows, up, slopes, hidden, errors, ctx.lnc), None
 
 
 class FusedGatedMLPFunction(torch.autograd.Function):
@@ -123,15 +124,16 @@ class FusedGatedMLPFunction(torch.autograd.Function):
         hidden, errors = wrap_nki(fused_gated_mlp_backward)[ctx.lnc](
             dy=slopes, x=rows, both=turned, down=down.to(rows.dtype).contiguous()
         )
-        return *mlp_gradients(dy, rows, both, slopes, hidden, errors), None
+        return *mlp_gradients(dy, rows, both, slopes, hidden, errors, ctx.lnc), None
 
 
 def mlp_gradients(
-    dy: Tensor, rows: Tensor, first: Tensor, slopes: Tensor, hidden: Tensor, errors: Tensor
+    dy: Tensor, rows: Tensor, first: Tensor, slopes: Tensor, hidden: Tensor, errors: Tensor, lnc: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of x, of the first product's weight, and of down, from what the backward kernel left."""
-    dx = errors @ first.to(rows.dtype)
-    return dx.view(dy.shape), (errors.mT @ rows).to(first.dtype), (slopes.mT @ hidden).to(first.dtype)
+    dx = nki_input_gradient(errors, first, lnc).view(dy.shape)
+    dfirst = nki_weight_gradient(errors, rows, first.dtype, lnc)
+    return dx, dfirst, nki_weight_gradient(slopes, hidden, first.dtype, lnc)
 
 
 @nki.jit
@@ -188,31 +190,6 @@ def gated_blocks(inputs: list[Any], gate: list[Any], up: list[Any], dtype: Any) 
         )
         found.append(hidden)
     return found
-
-
-def write_output(hidden: list[Any], down: Any, group: list[tuple[int, int]], y: Any) -> None:
-    """y of a group of tiles of rows: the hidden columns, tile by tile, times down, 512 columns of y at a time."""
-    for left, right in parts(y.shape[1], BANK):
-        write_columns(hidden, down, group, y, left, right)
-
-
-def write_columns(hidden: list[Any], down: Any, group: list[tuple[int, int]], y: Any, left: int, right: int) -> None:
-    """Columns `left` to `right` of y, up to one bank of PSUM for each tile of rows; down is read once for all."""
-    start = group[0][0]
-    sums = [nl.ndarray(shape=(last - first, right - left), dtype=nl.float32, buffer=nl.psum) for first, last in group]
-    for k, (top, bottom) in enumerate(parts(down.shape[0], PARTITIONS)):
-        weights = load(down[top:bottom, left:right])
-        for total, (first, last) in zip(sums, group, strict=True):
-            nisa.nc_matmul(
-                dst=total,
-                stationary=hidden[k][0 : bottom - top, first - start : last - start],
-                moving=weights,
-                accumulate=k > 0,
-            )
-    for total, (first, last) in zip(sums, group, strict=True):
-        out = nl.ndarray(shape=(last - first, right - left), dtype=y.dtype, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=out, src=total)
-        nisa.dma_copy(dst=y[first:last, left:right], src=out)
 
 
 @nki.jit
@@ -303,8 +280,3 @@ def forward_groups(x: Any, down: Any) -> list[list[tuple[int, int]]]:
     """Groups of tiles of rows whose hidden columns, and they themselves turned around, stay in SBUF together."""
     kept = turned_bytes(x) + len(parts(down.shape[0], PARTITIONS)) * PARTITIONS * bytes_of(x.dtype)
     return row_groups(x.shape[0], kept, min(GROUP_BYTES, GROUP_TILES * kept))
-
-
-def turned_rows(x: Any, group: list[tuple[int, int]]) -> list[Any]:
-    """A group of tiles of rows, turned around: [up to 128 columns, rows of the group] each."""
-    return transposed([load(x[first:last, 0 : x.shape[1]]) for first, last in group])

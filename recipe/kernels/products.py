@@ -16,6 +16,9 @@ from recipe.kernels.tiling import even_parts, share
 
 PARTITIONS = 128
 BANK = 512  # columns of fp32 that one bank of PSUM holds, and the most that a product has
+GROUP_BYTES = 96 * 1024  # of each partition of SBUF, for what a group of rows keeps there
+GROUP_TILES = 4  # tiles of 128 rows in a group: each has its own bank of PSUM
+LONGEST = 2048  # columns that are loaded at once to be turned around
 
 
 def parts(total: int, longest: int) -> list[tuple[int, int]]:
@@ -122,3 +125,36 @@ def turned_bytes(x: Any) -> int:
 def bytes_of(dtype: Any) -> int:
     """Bytes of a number."""
     return 4 if dtype == nl.float32 else 2
+
+
+def turned_rows(x: Any, group: list[tuple[int, int]]) -> list[Any]:
+    """A group of tiles of rows, turned around: [up to 128 columns, rows of the group] each."""
+    turned = []
+    for left, right in parts(x.shape[1], LONGEST):
+        turned += transposed([load(x[first:last, left:right]) for first, last in group])
+    return turned
+
+
+def write_output(turned: list[Any], weight: Any, group: list[tuple[int, int]], y: Any) -> None:
+    """y = x W of a group of tiles of rows, 512 columns of y at a time, from the group's columns of x, turned around."""
+    for left, right in parts(y.shape[1], BANK):
+        write_columns(turned, weight, group, y, left, right)
+
+
+def write_columns(turned: list[Any], weight: Any, group: list[tuple[int, int]], y: Any, left: int, right: int) -> None:
+    """Columns `left` to `right` of y, up to one bank of PSUM for each tile of rows; W is read once for all."""
+    start = group[0][0]
+    sums = [nl.ndarray(shape=(last - first, right - left), dtype=nl.float32, buffer=nl.psum) for first, last in group]
+    for k, (top, bottom) in enumerate(parts(weight.shape[0], PARTITIONS)):
+        moving = load(weight[top:bottom, left:right])
+        for total, (first, last) in zip(sums, group, strict=True):
+            nisa.nc_matmul(
+                dst=total,
+                stationary=turned[k][0 : bottom - top, first - start : last - start],
+                moving=moving,
+                accumulate=k > 0,
+            )
+    for total, (first, last) in zip(sums, group, strict=True):
+        out = nl.ndarray(shape=(last - first, right - left), dtype=y.dtype, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=out, src=total)
+        nisa.dma_copy(dst=y[first:last, left:right], src=out)
