@@ -218,19 +218,21 @@ def test_a_result_is_a_tensor_and_a_whole_one() -> None:
 
 def test_each_core_writes_its_rows() -> None:
     @nki.jit
-    def kernel(x: Any, rows_per_core: int, first_row: int) -> Any:
+    def kernel(x: Any, rows_per_core: int, first_row: int, shift: int = 0) -> Any:
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
         for row in range(rows_per_core):
             position = first_row * nl.program_id(0) + row
-            nisa.dma_copy(dst=out[position : position + 1, :], src=x[position : position + 1, :])
+            source = position - shift * nl.program_id(0)
+            nisa.dma_copy(dst=out[position : position + 1, :], src=x[source : source + 1, :])
         return out
 
     x = numbers(4, 6)
     assert same_bits(kernel[2](x, 2, 2), x)
+    assert same_bits(kernel[2](x, 3, 1), x), "both copy the same rows to the same places"
     with pytest.raises(nki.NkiValidationError, match="12 of 24 elements"):
         kernel[2](x, 1, 3)
     with pytest.raises(nki.NkiValidationError, match="data race: core 1 overwrites"):
-        kernel[2](x, 3, 1)
+        kernel[2](x, 3, 1, shift=1)
 
 
 def test_a_core_may_not_read_what_the_other_wrote() -> None:

@@ -9,9 +9,13 @@ documentation leaves a choice.
 
 from __future__ import annotations
 
+from typing import NoReturn as _NoReturn
+
 import numpy as _numpy
 
 from . import collectives, compiler, isa, language, simulator, tensor, typing
+from ._absent import FROM_NKI as _FROM_NKI
+from ._absent import refuse_absent as _refuse_absent
 from ._errors import NkiValidationError
 from ._kernel import Kernel, jit, simulate
 
@@ -35,3 +39,7 @@ __all__ = [
     "tensor",
     "typing",
 ]
+
+
+def __getattr__(name: str) -> _NoReturn:
+    _refuse_absent("nki", name, _FROM_NKI)

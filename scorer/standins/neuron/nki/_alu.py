@@ -53,6 +53,8 @@ class Operator:
         function = FUNCTIONS.get(self.function or self.name)
         if function is None:
             refuse(f"nl.{self.name} is a token for op=, no function")
+        if "mask" in options:
+            refuse("no function has a mask in NKI from 0.5 to 0.7: slice the operands", "mask")
         return function(*operands, **options)
 
     def reduce_pair(self, left: Array, right: Array) -> Array:

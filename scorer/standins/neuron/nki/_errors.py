@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
@@ -94,24 +94,27 @@ _BINDING = re.compile(
 
 
 def from_binding(
-    error: TypeError, traceback: TracebackType | None, instructions: frozenset[str]
+    error: TypeError, traceback: TracebackType | None, functions: Mapping[str, str]
 ) -> NkiValidationError | None:
-    """The validation error for a call that does not fit an instruction's signature (`mask=`, `dtype=`, a typo).
+    """The validation error for a call that does not fit an instruction's signature (`mask=`, `dtype=`, a typo), or that
+    of one of the other `functions`, which have their public names by those in Python.
 
     Python raises such a `TypeError` in the caller's own frame, before the instruction runs. Any other one gives None.
     """
     match = _BINDING.match(str(error))
-    if match is None or match["function"] not in instructions:
+    if match is None or match["function"] not in functions:
         return None
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None or ours(traceback.tb_frame):
         return None
+    name = functions[match["function"]]
+    typed = ", no dtype=" if name.startswith("nki.isa.") else ""
     found = NkiValidationError(
-        f"{error}; instructions take only the parameters that every NKI from 0.5 to 0.7 has (no mask=, no dtype=): "
-        "slice the operands, or allocate dst with the dtype that you want"
+        f"{error}; it takes only the parameters that every NKI from 0.5 to 0.7 has (no mask={typed}): "
+        "slice the operands" + (typed and ", or allocate dst with the dtype that you want")
     )
-    found.instruction = f"nki.isa.{match['function']}"
+    found.instruction = name
     return found
 
 
@@ -121,7 +124,9 @@ def ours(frame: FrameType) -> bool:
     return isinstance(name, str) and (name == _PACKAGE or name.startswith(_PACKAGE + "."))
 
 
-def _public_name(frame: FrameType) -> str:
+def _public_name(frame: FrameType) -> str | None:
+    if frame.f_code.co_name == "__getattr__":
+        return None
     module = frame.f_globals["__name__"].removeprefix(_PACKAGE)
     name = frame.f_code.co_qualname
     if name == "Operator.__call__":

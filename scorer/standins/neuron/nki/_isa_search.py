@@ -18,6 +18,7 @@ SLOTS = 8
 _LEAST, _MOST = 8, 16_384
 _RANK = 3
 _TOPK_ELEMENTS, _TOPK_RESULTS = 65_536, 32_768
+_TOPK_SORTED = 8_192
 
 
 def max8(dst: Any, src: Any, name: str | None = None) -> Instruction:
@@ -69,13 +70,19 @@ def nc_match_replace8(
     return Instruction()
 
 
-def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) -> Instruction:
+def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, sorted: bool = False, name: str | None = None) -> Instruction:
     """Per 16 partitions: the k largest of n bf16 elements, smallest first, and their positions (GpSimd). NKI 0.6.
 
     Element e of a group lies at partition e % 16, column e // 16 of it, and so does result e in `val_dst` (bf16) and
-    `idx_dst` (uint32), whose elements per partition are k. Columns from ceil(k / 16) on are not written.
+    `idx_dst` (uint32), whose elements per partition are k. Columns from ceil(k / 16) on are not written; what is left
+    of the last one before is undefined: NaN, and an index of all ones. `sorted=True` (0.7), at most 8192 results:
+    largest first. Source: nki.isa.topk.
     """
     since("0.6", "topk", "use max8 and nc_match_replace8 in turns")
+    if sorted is not False:
+        since("0.7", "topk(sorted=)", "leave it out: the results are smallest first", "sorted")
+        if sorted is not True:
+            refuse(f"{sorted!r}, expected True or False", "sorted")
     values = read(src, "src")
     top, where = target(val_dst, "val_dst"), target(idx_dst, "idx_dst")
     for operand, tile, dtype in (("src", src, bfloat16), ("val_dst", top, bfloat16), ("idx_dst", where, uint32)):
@@ -95,25 +102,35 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: str | None = None) 
         )
     if not 1 <= k <= min(n, _TOPK_RESULTS - 1):
         refuse(f"{k} elements per partition; the number of results is 1 to n = {n}", "val_dst")
+    if sorted and k > _TOPK_SORTED:
+        refuse(f"{k} results; at most {_TOPK_SORTED} are sorted", "sorted")
     groups = partitions // GPSIMD_PARTITIONS
     snake = values.reshape(groups, GPSIMD_PARTITIONS, -1).transpose(0, 2, 1).reshape(groups, -1)[:, :n]
     order = np.argsort(snake.astype(np.float32), axis=1, kind="stable")[:, n - k :]
-    _to_snake(top, np.take_along_axis(snake, order, axis=1))
-    _to_snake(where, order)
+    if sorted:
+        order = order[:, ::-1]
+    _to_snake(top, np.take_along_axis(snake, order, axis=1), np.nan)
+    _to_snake(where, order, np.iinfo(uint32).max)
     return Instruction()
 
 
-def _to_snake(dst: NkiTensor, results: Array) -> None:
-    """Result e of a group (row of `results`) to partition e % 16, column e // 16."""
+def _to_snake(dst: NkiTensor, results: Array, rest: float) -> None:
+    """Result e of a group (row of `results`) to partition e % 16, column e // 16; `rest` to what is left of a column.
+
+    That rest counts as not written.
+    """
     array = dst._array.reshape(dst.shape[0], -1)
-    lanes, columns = np.divmod(np.arange(results.shape[1]), GPSIMD_PARTITIONS)[::-1]
-    rows = np.arange(results.shape[0])[:, None] * GPSIMD_PARTITIONS + lanes[None, :]
-    array[rows, columns[None, :]] = results.astype(array.dtype)
+    groups, count = results.shape
+    first = np.arange(groups)[:, None] * GPSIMD_PARTITIONS
+    columns, lanes = np.divmod(np.arange(-(-count // GPSIMD_PARTITIONS) * GPSIMD_PARTITIONS), GPSIMD_PARTITIONS)
+    array[first + lanes, columns] = rest
+    columns, rows = columns[:count], first + lanes[:count]
+    array[rows, columns] = results.astype(array.dtype)
     if not np.may_share_memory(array, dst._array):
         dst._array[...] = array.reshape(dst.shape)
     if dst._storage.watched:
         where = np.zeros(array.shape, np.bool_)
-        where[rows, columns[None, :]] = True
+        where[rows, columns] = True
         dst._storage.note_write(dst, where.reshape(dst.shape))
 
 

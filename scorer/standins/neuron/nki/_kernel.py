@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import isa
+from . import isa, language
 from ._core import Launch, running, wants_shapes_only
 from ._environment import LNC, check_target, cores
 from ._errors import NkiValidationError, from_binding, locate, refuse
@@ -16,7 +17,12 @@ from ._launch import bind, run
 from ._versions import since
 from .compiler import AddressRotation, CompileConfig, SpecializationConfig
 
-_INSTRUCTIONS = frozenset(isa.__all__)
+_FUNCTIONS = {
+    function.__name__: f"nki.{module}.{name}"
+    for module, names in (("language", language), ("isa", isa))
+    for name in names.__all__
+    if inspect.isfunction(function := getattr(names, name))
+}
 _IGNORED = {"mode", "debug_kernel", "show_compiler_tb"}  # arguments of nki.jit
 
 
@@ -129,7 +135,7 @@ class Kernel:
             locate(error, error.__traceback__, self.func, launch.failed)
             raise
         except TypeError as error:
-            found = from_binding(error, error.__traceback__, _INSTRUCTIONS)
+            found = from_binding(error, error.__traceback__, _FUNCTIONS)
             if found is None:
                 raise
             locate(found, error.__traceback__, self.func, launch.failed)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ._absent import WithoutOperators
 from ._dtypes import Array, Dtype, as_dtype, declared
 from ._errors import refuse
 from ._patterns import by_name, fill, overlaps, pairs, reach, spread
@@ -24,7 +25,7 @@ _MAX_RANK = 4  # partition dimension and three free ones, for instructions of th
 _MAX_DIMENSIONS = 5
 
 
-class NkiTensor:
+class NkiTensor(WithoutOperators):
     """A tensor in SBUF, PSUM or HBM, or a view of one.
 
     On chip, dimension 0 is the partition dimension: it stays first, and a view never has less than two dimensions.
@@ -257,6 +258,10 @@ class NkiTensor:
         if self._array.strides[-1] != self._array.itemsize or self.shape[-1] * self._array.itemsize % new.itemsize:
             refuse(f"the last dimension of {self.shape} (strides {self.strides}) cannot be read as {new}", "dtype")
         return self._with(self._array.view(new))
+
+    def reinterpret_cast(self, dtype: Any) -> NkiTensor:
+        """Another name of `view`."""
+        return self.view(dtype)
 
     def ap(
         self,

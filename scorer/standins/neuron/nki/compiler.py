@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NoReturn
+
+from ._absent import FROM_COMPILER, refuse_absent
 
 __all__ = ["AddressRotation", "CompileConfig", "SpecializationConfig"]
 
@@ -44,3 +47,7 @@ class SpecializationConfig:
     """
 
     allow_nested_config_override: bool = False
+
+
+def __getattr__(name: str) -> NoReturn:
+    refuse_absent("nki.compiler", name, FROM_COMPILER)
