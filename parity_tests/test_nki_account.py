@@ -112,6 +112,25 @@ def test_every_instruction_has_an_engine_a_cost_and_a_destination() -> None:
         assert bool(written) != (name in WITHOUT_DESTINATION), name
 
 
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.psum], ids=["sbuf", "psum"])
+def test_a_tile_that_is_made_full_costs_the_memset_that_fills_it(buffer: Any) -> None:
+    def made() -> None:
+        nl.zeros((128, 200), dtype=nl.float32, buffer=buffer)
+        nl.ones((128, 200), dtype=nl.int32, buffer=buffer)
+        nl.full((128, 200), 2.5, dtype=nl.bfloat16, buffer=buffer)
+        nl.ndarray((128, 200), dtype=nl.float32, buffer=buffer)
+
+    with accounting() as accounts:
+        run(made)
+    found = [
+        each for each in accounts[0].instructions if each.name == "memset" and each.operands[0].shape == (128, 200)
+    ]
+    assert [(each.engine, each.file) for each in found] == 3 * [("vector", __file__)]
+    first_line = made.__code__.co_firstlineno
+    assert [each.line for each in found] == [first_line + 1, first_line + 2, first_line + 3]
+    assert min(each.cost.cycles for each in found) > 0
+
+
 def test_telling_changes_nothing_and_ends_with_its_block() -> None:
     x = np.random.default_rng(0).standard_normal((256, 64)).astype(np.float32)
     plain = scaled(x, 0.3)

@@ -55,6 +55,20 @@ def test_float_to_integer_rounds_to_even_and_saturates(value: float, dtype: Any,
     assert same_bits(found, np.array([[expected]], dtype))
 
 
+def test_an_nki_that_does_not_saturate_yet_refuses_what_it_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NKI_STAND_IN_VERSION", "0.5")
+
+    def converted(value: float) -> Any:
+        x = np.array([[value]], np.float32)
+        return on_chip(lambda out, x: nisa.tensor_copy(dst=out, src=x), x, outputs=[((1, 1), np.dtype(np.uint8))])[0]
+
+    assert converted(255.4) == 255
+    with pytest.raises(nisa.NkiValidationError, match=r"saturating 256\.0 in uint8 is new in NKI 0\.6"):
+        converted(255.6)
+    monkeypatch.setenv("NKI_STAND_IN_VERSION", "0.6")
+    assert converted(255.6) == 255
+
+
 def test_comparing_bits_tells_one_ulp_apart() -> None:
     x = numbers(4, 8)
     y = x.copy()

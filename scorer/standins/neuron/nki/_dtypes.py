@@ -13,9 +13,10 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import refuse_values
+from ._core import refuse_values, running
 from ._errors import NkiValidationError, refuse
 from ._rounding import stochastic_bfloat16
+from ._versions import since
 
 Array = NDArray[Any]
 Dtype = np.dtype[Any]
@@ -168,15 +169,27 @@ def saturate(values: Array, dtype: Dtype) -> Array:
     """`values` rounded to nearest even, clamped to the range of the integer type `dtype`, NaN to 0."""
     limits = np.iinfo(dtype)
     if values.dtype.kind in "iu":
-        return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+        wide = values.astype(np.int64)
+        clamped = np.clip(wide, limits.min, limits.max)
+        _refuse_clamped(wide, clamped, dtype)
+        return clamped.astype(dtype)
     # fp32 cannot express the bounds of int32.
-    rounded = np.rint(values if dtype.itemsize < 4 else values.astype(np.float64))
-    np.clip(rounded, limits.min, limits.max, out=rounded)
+    exact = np.rint(values if dtype.itemsize < 4 else values.astype(np.float64))
+    rounded = np.clip(exact, limits.min, limits.max)
+    _refuse_clamped(exact, rounded, dtype)
     missing = np.isnan(rounded)
     if missing.any():
         rounded[missing] = 0.0
     result: Array = rounded.astype(dtype)
     return result
+
+
+def _refuse_clamped(wanted: Array, clamped: Array, dtype: Dtype) -> None:
+    """Refuses, for an NKI that is older than saturating conversions, values that they changed."""
+    changed = wanted[(wanted != clamped) & (wanted == wanted)]
+    core = running()
+    if changed.size and not (core and core.launch.shapes_only):
+        since("0.6", f"saturating {changed.flat[0]} in {dtype}", "clamp it before the conversion", "dst")
 
 
 def _largest(values: Array) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._core import PARTITIONS, current
-from ._dtypes import SCALAR_ONLY, Dtype, as_dtype, assign, uint8
+from ._dtypes import FLOATS, SCALAR_ONLY, Dtype, as_dtype, assign, uint8
 from ._errors import refuse
+from ._isa_data import memset
 from ._placement import place
 from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage, allocate
@@ -65,10 +66,15 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
-    """A new tensor with every element `fill_value`, converted to `dtype`."""
+    """A new tensor with every element `fill_value`, converted to `dtype`: on chip by a memset."""
     tensor = ndarray(shape, dtype, buffer, name)
+    value = np.empty((), tensor.dtype)
     number = np.float32 if isinstance(fill_value, (float, np.floating)) else np.int64
-    assign(tensor._array, np.full(tensor.shape, fill_value, number), nearest=True)
+    assign(value, np.asarray(fill_value, number), nearest=True)
+    if tensor._storage.on_chip:
+        memset(dst=tensor, value=float(value) if value.dtype in FLOATS else int(value))
+        return tensor
+    tensor._array[...] = value
     tensor._storage.note_write(tensor)
     return tensor
 
