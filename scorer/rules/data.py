@@ -197,8 +197,10 @@ def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterat
         ) and full.startswith(("torchvision.", "timm.", "torchaudio.", "torch.hub"))
         if full.startswith(PRETRAINED) or method in PRETRAINED_METHODS or weights:
             yield source.hit(node)
+    for _, given in source.standing_for("builtins.input", "sys.stdin", "sys.__stdin__"):
+        yield source.hit(source.parent(given) or given)
     for opening, paths in openings(source):
-        if any(not writes and any(_is_foreign(t, profile) for t in source.texts(path)) for path, writes in paths):
+        if any(not writes and any(is_foreign(t, profile) for t in source.texts(path)) for path, writes in paths):
             yield source.hit(opening)
 
 
@@ -221,7 +223,7 @@ def _is_given(node: ast.AST) -> bool:
     return not (isinstance(node, ast.Constant) and node.value in (None, False))
 
 
-def _is_foreign(text: str, profile: Profile) -> bool:
+def is_foreign(text: str, profile: Profile) -> bool:
     """Whether a path, as far as it is known, is neither below the output directory nor a file of the submission."""
     if not text or text[0] == HOLE or text.startswith(("/dev/", "/proc/", "/sys/")):
         return False  # not known, or no data: those of /proc have rules of their own

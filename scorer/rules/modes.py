@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.applied import applied, values
 from scorer.rules.endings import always_raises
 from scorer.rules.fullnames import BY_STRING
 from scorer.rules.scopes import scopes
@@ -21,14 +22,22 @@ GRADIENT = {
     *("torch.is_grad_enabled", "torch.is_inference_mode_enabled", "torch.is_inference", "torch._C._is_grad_enabled"),
     *("torch._C.is_inference_mode_enabled", "torch.autograd.grad_mode.is_grad_enabled"),
 }
-GETTER = "operator.attrgetter"
+GETTERS = {"operator.attrgetter", "operator.itemgetter", "operator.methodcaller"}
+LOOKS_UP = {"__getattribute__", "get"}
+IN_A_FORMAT = re.compile(r"\{[^{}]*\btraining\b")  # "{0.training}".format(model)
 RECOMPUTES = "torch.utils.checkpoint."
 
 
 def training_branch(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
     """A choice that depends on the training mode of a module."""
-    taint = Taint(source, _asks_mode(source), ast.Attribute, ast.Name, ast.Call, ast.Subscript)
-    yield from _choices(source, taint)
+    asks = _asks_mode(source)
+    hits = [*_choices(source, Taint(source, asks, ast.Attribute, ast.Name, ast.Call, ast.Subscript, ast.Compare))]
+    lines = {hit.line for hit in hits}
+    for call in source.every(ast.Call):  # where it takes pains to say "training", what comes of it does not matter
+        if call.lineno not in lines and asks(call) and _is_hidden(source, call):
+            lines.add(call.lineno)
+            hits.append(Hit(call.lineno, {"TEXT": ast.unparse(call).splitlines()[0]}))
+    yield from sorted(hits, key=lambda hit: hit.line)
     for node in source.every(ast.MatchClass):  # case Model(training=True)
         if "training" in node.kwd_attrs:
             yield Hit(node.lineno, {"TEXT": ast.unparse(node)})
@@ -75,6 +84,13 @@ def _asks_mode(source: Source) -> Callable[[ast.AST], bool]:
         for a in f.args.args[1:2]
         if a.arg == "mode"
     }
+    set_by_eval = {
+        node.attr
+        for f in source.functions
+        if f.name == "eval" and isinstance(source.parent(f), ast.ClassDef)
+        for node in source.inside(f, ast.Attribute)
+        if isinstance(node.ctx, ast.Store)
+    }
     held = table.members["training"].values if "training" in table.members else []
     is_field = any(isinstance(binding.node, ast.AnnAssign) for binding in held)  # of a configuration
 
@@ -82,26 +98,62 @@ def _asks_mode(source: Source) -> Callable[[ast.AST], bool]:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if is_field or isinstance(source.parent(node), ast.Attribute):
                 return False  # config.training.steps
+            if node.attr in set_by_eval:
+                return True
             base = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
             return node.attr == "training" and not SETTINGS.search(base)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and mode_parameters:
             return table.key(node.id, node) in mode_parameters
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            if name in {"__getattribute__", "get"} or source.resolve(node.func) in BY_STRING:
-                return _names_mode(source, node.args[:2])
-            makers = (
-                [b.value for b in table.of(node.func.id, node.func)] if isinstance(node.func, ast.Name) else [node.func]
-            )
-            return any(
-                isinstance(m, ast.Call) and source.resolve(m.func) == GETTER and _names_mode(source, m.args)
-                for m in makers
-            )
+            return any(_named(source, node)) or _lists_own_attributes(source, node)
         if isinstance(node, ast.Subscript) and _is_namespace(source, node.value):
             return _names_mode(source, [node.slice])  # vars(self)["training"]
+        if isinstance(node, ast.Compare):  # __setattr__ sees train() and eval()
+            around = source.scopes.scope(node).node
+            is_setter = isinstance(around, ast.FunctionDef) and around.name == "__setattr__"
+            return is_setter and _names_mode(source, [node.left, *node.comparators])
         return False
 
     return asks
+
+
+def _named(source: Source, call: ast.Call) -> Iterator[ast.expr]:
+    """The expressions by which a call, or what it applies, reads `training` as a string."""
+    for function, arguments in applied(source, call):
+        for callee in (function, *values(source, function)):
+            name = callee.attr if isinstance(callee, ast.Attribute) else ""
+            if name in LOOKS_UP or source.resolve(callee) in BY_STRING:
+                yield from (one for one in arguments[:2] if _names_mode(source, [one]))
+            elif isinstance(callee, ast.Call) and source.resolve(callee.func) in GETTERS:
+                yield from (one for one in callee.args if _names_mode(source, [one]))
+    formats = isinstance(call.func, ast.Attribute) and call.func.attr in ("format", "format_map")
+    if formats and any(map(IN_A_FORMAT.search, source.texts(call.func.value))):  # type: ignore[attr-defined]
+        yield call.func
+
+
+def _is_hidden(source: Source, call: ast.Call) -> bool:
+    """Whether a call reads `training` under a name that is not written there, or by a function that something else
+    applies; of settings it may.
+    """
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "get":
+        return False
+    names = [*_named(source, call)]
+    written = [argument for argument in call.args if isinstance(argument, ast.Constant)]
+    owner = call.args[0] if call.args else None
+    settings = isinstance(owner, ast.Name) and SETTINGS.search(owner.id) is not None
+    return not settings and any(name not in written for name in names)
+
+
+def _lists_own_attributes(source: Source, call: ast.Call) -> bool:
+    """`vars(self).items()` in a model: the mode is among them."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("items", "values"):
+        return False
+    namespace = call.func.value
+    if not _is_namespace(source, namespace):
+        return False
+    owner = namespace.value if isinstance(namespace, ast.Attribute) else getattr(namespace, "args", [None])[0]
+    model = source.calls.class_of(owner) if owner is not None else None
+    return model is not None and any(isinstance(s, ast.FunctionDef) and s.name == "forward" for s in model.body)
 
 
 def _names_mode(source: Source, arguments: Sequence[ast.expr]) -> bool:
@@ -112,7 +164,10 @@ def _names_mode(source: Source, arguments: Sequence[ast.expr]) -> bool:
 def _is_namespace(source: Source, node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr == "__dict__"
-    return isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.vars"
+    if isinstance(node, ast.Name):
+        return any(not isinstance(value, ast.Name) and _is_namespace(source, value) for value in values(source, node))
+    state = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__getstate__"
+    return state or (isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.vars")
 
 
 def _choices(
@@ -122,8 +177,8 @@ def _choices(
     if not taint.any:
         return
     lines: dict[int, str] = {}
-    kinds = (ast.If, ast.IfExp, ast.While, ast.Match, ast.comprehension, ast.BoolOp, ast.Subscript, ast.BinOp, ast.Call)
-    for node in source.every(*kinds):
+    kinds = (ast.If, ast.IfExp, ast.While, ast.For, ast.Match, ast.comprehension, ast.BoolOp, ast.Subscript)
+    for node in source.every(*kinds, ast.BinOp, ast.Call):
         for asked in _asked(source, node, taint):
             harmless = isinstance(node, (ast.If, ast.While)) and _harmless(source, [*node.body, *node.orelse])
             if taint.inside(asked) and not harmless and not spares([node, *_after(source, node)]):
@@ -147,7 +202,9 @@ def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
     if isinstance(node, ast.Match):
         return [node.subject]
     if isinstance(node, ast.comprehension):
-        return node.ifs
+        return [*node.ifs, *_times(source, node.iter)]
+    if isinstance(node, ast.For):
+        return _times(source, node.iter)
     if isinstance(node, ast.BoolOp):
         return node.values[:-1] if not isinstance(_statement_of(source, node), ast.Assert) else []
     if isinstance(node, ast.Subscript) and not taint.marked(node):
@@ -157,6 +214,11 @@ def _asked(source: Source, node: ast.AST, taint: Taint) -> list[ast.expr]:
     if isinstance(node, ast.Call) and source.resolve(node.func) == "torch.where":
         return node.args[:1]
     return []
+
+
+def _times(source: Source, node: ast.expr) -> list[ast.expr]:
+    """By what a loop over `range(...)` decides how often it runs."""
+    return node.args if isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.range" else []
 
 
 def _is_dropout(source: Source, node: ast.AST) -> bool:

@@ -48,6 +48,8 @@ OPENERS: dict[str, tuple[int, int, str]] = {
 READERS = {
     *("torch.load", "numpy.load", "numpy.fromfile", "numpy.loadtxt", "numpy.genfromtxt", "safetensors.torch.load_file"),
     *("torch.from_file", "pandas.read_csv", "pandas.read_parquet", "pyarrow.parquet.read_table", "torch.jit.load"),
+    *("fileinput.input", "fileinput.FileInput", "linecache.getline", "linecache.getlines", "runpy.run_path"),
+    *("logging.config.fileConfig", "configparser.ConfigParser.read", "configparser.RawConfigParser.read"),
     *("pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_pandas", "safetensors.safe_open", "pandas.read_json"),
 }
 TEMPORARY = {

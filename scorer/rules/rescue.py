@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.rules.endings import always_raises
-from scorer.rules.kernels import kernels
+from scorer.rules.kernels import PACKAGES, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
 
@@ -81,7 +81,9 @@ def _is_broad(source: Source, node: ast.expr) -> bool:
 
 
 def optional_import(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """An import in a `try` whose clauses do not all raise, or under a context manager that drops exceptions."""
+    """An import in a `try` whose clauses do not all raise, or under a context manager that drops exceptions; and
+    something else in the place of a name that a kernel package may lack: `getattr(nki, "jit", own)`.
+    """
     managers = _Managers(source)
     for node in source.every(ast.Try, ast.TryStar, ast.With, ast.AsyncWith):
         silent = False
@@ -93,6 +95,14 @@ def optional_import(source: Source, artifact: Artifact, profile: Profile) -> Ite
         imported = [n for n in source.walk_all(node.body) if _imports(source, n)] if silent else []
         if imported:
             yield Hit(node.lineno, {"NAME": ast.unparse(imported[0])})
+    for call in source.every(ast.Call):
+        replaced = source.resolve(call.func) == "builtins.getattr" and not _is_none(call.args[-1]) and call.args[2:]
+        if replaced and any(name.partition(".")[0] in PACKAGES for name in source.names(call.args[0])):
+            yield source.hit(call, NAME=ast.unparse(call))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _imports(source: Source, node: ast.AST) -> bool:

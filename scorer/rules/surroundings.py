@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.data import is_foreign
 from scorer.rules.source import Hit, Source
 
 FACTS = {
@@ -25,8 +26,22 @@ FACTS = {
     "pathlib.Path.cwd": "the directory", "os.getcwdb": "the directory", "os.getloadavg": "the host's load",
     "psutil.*": "the host", "locale.getlocale": "the place", "locale.getdefaultlocale": "the place",
     "sys.executable": "the host", "sys.prefix": "the host", "sys.flags": "the host", "os.ttyname": "the terminal",
+    "builtins.__debug__": "the interpreter's options", "sys.warnoptions": "the interpreter's options",
+    "sys._xoptions": "the interpreter's options", "builtins.hash": "the interpreter's hash seed",
+    "os.cpu_count": "the host", "os.process_cpu_count": "the host", "os.sched_getaffinity": "the host",
+    "multiprocessing.cpu_count": "the host", "torch.get_num_threads": "the host", "torch.get_num_interop_threads":
+    "the host", "shutil.disk_usage": "the host", "os.statvfs": "the host", "os.sysconf": "the host",
+    "resource.getrlimit": "the host", "shutil.get_terminal_size": "the terminal",
+    "os.get_terminal_size": "the terminal", "tempfile.gettempdir": "the directory", "tempfile.tempdir": "the directory",
+    "locale.getpreferredencoding": "the place", "locale.getencoding": "the place", "locale.setlocale": "the place",
+    "sys.getfilesystemencoding": "the place", "sys.stdout.encoding": "the place", "time.daylight": "the place",
+    "time.altzone": "the place", "os.umask": "the user", "os.getgroups": "the user",
     "sys.stdout.isatty": "the terminal", "os.isatty": "the terminal", "sys.stderr.isatty": "the terminal",
 }  # fmt: skip
+ASKS_PATH = {
+    *("os.path.exists", "os.path.lexists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime"),
+    *("os.access", "os.stat", "os.lstat"),
+}
 SEEDS = {
     *("torch.manual_seed", "random.seed", "numpy.random.seed", "numpy.random.default_rng", "random.Random"),
     *(
@@ -70,9 +85,13 @@ BESIDE = {
 
 
 def surroundings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
-    """Facts about date, host, user, process and place that conditions and seeds depend on, also by a variable."""
+    """Facts about date, host, user, process, place and interpreter that conditions and seeds depend on, also by a
+    variable.
+    """
     for full, node in source.standing_for(*FACTS, *sorted(CLOCKS)):
         if isinstance(source.parent(node), ast.Attribute):
+            continue
+        if full == "builtins.hash" and getattr(source.scopes.scope(node).node, "name", "") in ("__eq__", "__hash__"):
             continue
         what = next((FACTS[pattern] for pattern in FACTS if fnmatchcase(full, pattern)), None)
         value = _called(source, node)
@@ -80,6 +99,19 @@ def surroundings(source: Source, artifact: Artifact, profile: Profile) -> Iterat
             yield source.hit(value, WHAT=what)
         elif _seeds(source, value):
             yield source.hit(value, WHAT=what or "the time")
+
+    for call in source.every(ast.Call):
+        asked = _asked_path(source, call)
+        if asked is not None and any(is_foreign(t, profile) for t in source.texts(asked)) and _decides(source, call):
+            yield source.hit(call, WHAT="the directory")
+
+
+def _asked_path(source: Source, call: ast.Call) -> ast.expr | None:
+    """The path of which a call asks whether it is there, or what it is."""
+    if (source.resolve(call.func) or "") in ASKS_PATH:
+        return call.args[0] if call.args else None
+    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("exists", "is_file", "is_dir", "stat")
+    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
 
 
 def _called(source: Source, node: ast.expr) -> ast.expr:
