@@ -11,11 +11,14 @@ from recipe.config import Config
 
 FOLDERS = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
 COVERED = (
-    "B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 C1 C2 C3 C4 C5 E1 E2 E3 E4 E5 E6 E7 "
-    "E8 K2 K3 K4 K5 K6 L1 L2 L3 L4 L5 L6 L7 M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 O1 S1 S2 S3 S4 S5 S6 S8 T1 T2 T3 T4 "
-    "T5 T6 T7 T9 X1 X2 X3 X4 X5 X6 X7 X8 X9"
+    "B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B12 B13 B14 B15 B16 B17 B18 C1 C2 C3 C4 C5 E1 E2 E3 E4 E5 E6 E7 E8 K1 K2 K3 "
+    "K4 K5 K6 L1 L2 L3 L4 L5 L6 L7 M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 O1 S1 S2 S3 S4 S5 S6 S7 S8 T1 T2 T3 T4 T5 "
+    "T6 T7 T9 X1 X2 X3 X4 X5 X6 X7 X8 X9"
 )
 ROWS = set(COVERED.split())
+"""All rows but two. T8 takes two hosts that are apart: test_trials_speed.py. T10 is a decision by full runs on the real
+clock, which on a busy machine is only that it is busy: test_trials_change.py.
+"""
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)

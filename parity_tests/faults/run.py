@@ -15,7 +15,9 @@ A fault folder holds `fault.yaml`:
     local: ["--num-steps", "9"]  # words added to the local lane's launch
     local_environment: {NAME: value}     # what the author has exported
     kit_edits: [...]             # to a copy of the stand-in kit, whose data stay as they are
-    judge: clock                 # who must catch it: parity (left out), clock or environment trial, `scorer kernels`
+    words: ["--ledger", "file"]  # words added to the judge's command
+    judge: clock                 # who must catch it: parity (left out), clock, environment or speed trial, `scorer
+                                 # kernels`
     scripts:                     # of the clock trial, by name or of one's own, beside the plan [default: all]
       - slow save
       - {name: a very slow save, start_up_seconds: 12, save_seconds: 9}
@@ -52,6 +54,7 @@ from scorer.room.kit import ensure_kit
 
 FAULTS = Path(__file__).parent
 ROOT = FAULTS.parents[1]
+SHORT = {"rounds": [3, 3], "updates": 8}  # of a speed trial: what is slower here is so by far
 TIMEOUT = 240  # seconds for a build or a parity run; a hang is a failure of the harness
 
 
@@ -103,7 +106,8 @@ class Fault(BaseModel):
     local: list[str] = Field(default_factory=list)
     local_environment: dict[str, str] = Field(default_factory=dict)
     kit_edits: list[Edit] = Field(default_factory=list)
-    judge: Literal["parity", "clock", "environment", "kernels"] = "parity"
+    words: list[str] = Field(default_factory=list)
+    judge: Literal["parity", "clock", "environment", "speed", "kernels"] = "parity"
     scripts: list[str | dict[str, Any]] = Field(default_factory=list)
     expect: Expected
 
@@ -153,7 +157,9 @@ def judged(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
     if fault.judge == "parity":
         return parity(root, fault, **extra)
     if fault.judge == "kernels":
-        ran = run(root, "-m", "scorer", "kernels", "artifact", "--contest", "embedded", "-o", "report", **extra)
+        ran = run(
+            root, "-m", "scorer", "kernels", "artifact", "--contest", "embedded", *fault.words, "-o", "report", **extra
+        )
         return in_words(read_verdict(root / "report/kernels.json", ran))
     return trial(root, fault, **extra)
 
@@ -186,18 +192,22 @@ def build(root: Path, fault: Fault, **extra: str) -> dict[str, Any] | None:
 
 def parity(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
     """The parity run's verdict."""
-    launch = (root / "artifact/launch-command.txt").read_text("utf-8").split()
-    script = next((i for i, word in enumerate(launch) if word.endswith(".py")), len(launch))
-    local = " ".join([*launch[:script], "-m", "recipe", "--config", fault.config, *fault.local])
     author = [word for name, value in fault.local_environment.items() for word in ("--local-env", f"{name}={value}")]
     kit: list[str] = []
     if fault.kit_edits:
         kit, extra = ["--kit", "kit"], {**extra, **other_kit(root, fault.kit_edits)}
     ran = run(
         root, "-m", "scorer", "parity", "--contest", "embedded", "--artifact", "artifact", "--local-root", ".",
-        "--local", local, *author, *kit, "-o", "report", **extra,
+        "--local", local_launch(root, fault), *author, *kit, *fault.words, "-o", "report", **extra,
     )  # fmt: skip
     return read_verdict(root / "report/verdict.json", ran)
+
+
+def local_launch(root: Path, fault: Fault) -> str:
+    """The recipe's own launch, as the artifact's."""
+    launch = (root / "artifact/launch-command.txt").read_text("utf-8").split()
+    script = next((i for i, word in enumerate(launch) if word.endswith(".py")), len(launch))
+    return " ".join([*launch[:script], "-m", "recipe", "--config", fault.config, *fault.local])
 
 
 def trial(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
@@ -208,10 +218,13 @@ def trial(root: Path, fault: Fault, **extra: str) -> dict[str, Any]:
     if fault.scripts:
         chosen = [known[script] if isinstance(script, str) else script for script in fault.scripts]
         document["clock_trial"]["scripts"] = [plan, *chosen]
+    document["speed_trial"] |= SHORT
     (root / "contest.yaml").write_text(yaml.safe_dump(document), "utf-8")
+    local = ["--local", local_launch(root, fault)] if fault.judge == "speed" else []
     ran = run(
-        root, "-m", "scorer", f"{fault.judge}-trial", "artifact", "--contest", "contest.yaml", "-o", "report", **extra
-    )
+        root, "-m", "scorer", f"{fault.judge}-trial", "artifact", "--contest", "contest.yaml", *local, *fault.words,
+        "-o", "report", **extra,
+    )  # fmt: skip
     return in_words(read_verdict(root / "report/trial.json", ran))
 
 

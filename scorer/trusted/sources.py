@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from scorer.artifact import Artifact
@@ -147,7 +148,7 @@ class Source:
     def text(self, word: str) -> int | None:
         """Line of the first string, other than a docstring, that holds a word."""
         found = re.compile(rf"(?<![\w/]){re.escape(word)}(?![\w/])")
-        documentation = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Expr)}
+        documentation = {id(node.value) for node in self._nodes if isinstance(node, ast.Expr)}
         return self._first(
             lambda node: (
                 isinstance(node, ast.Constant)
@@ -158,10 +159,12 @@ class Source:
         )
 
     def _first(self, wanted: Callable[[ast.AST], bool]) -> int | None:
-        return min((node.lineno for node in self._nodes() if wanted(node)), default=None)
+        return next((node.lineno for node in self._nodes if wanted(node)), None)
 
-    def _nodes(self) -> Iterator[Any]:
-        return (node for node in ast.walk(self.tree) if hasattr(node, "lineno"))
+    @cached_property
+    def _nodes(self) -> list[Any]:
+        """All nodes that have a line, by it."""
+        return sorted((node for node in ast.walk(self.tree) if hasattr(node, "lineno")), key=lambda node: node.lineno)
 
 
 def _dotted(node: ast.expr) -> str:
