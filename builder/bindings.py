@@ -76,6 +76,7 @@ class Bindings:
         self.computed: dict[str, ast.stmt] = {}  # modules whose `__all__` only running them would show, and where
         self._givers: dict[str, dict[str, list[Import]]] = {}
         self._stars: dict[str, list[Import]] = {}
+        self._behind: dict[tuple[str, str], set[str]] = {}
         self._certain: dict[Import, bool] = {}
         self._at_end: dict[Variable, bool | None] = {}
         self.problems: list[Problem] = []
@@ -115,15 +116,17 @@ class Bindings:
 
     def bound_behind(self, module: Module, importer: Module) -> set[str]:
         """The names that a module binds, by itself or by star imports that do not lead back to its importer."""
-        names: set[str] = set()
-        seen, waiting = {importer.name}, [module]
-        while waiting:
-            current = waiting.pop()
-            if current.name not in seen:
-                seen.add(current.name)
-                names.update(current.scope.bound)
-                waiting += self.starred(current)
-        return names
+        key = (module.name, importer.name)
+        if key not in self._behind:
+            names = self._behind.setdefault(key, set())
+            seen, waiting = {importer.name}, [module]
+            while waiting:
+                current = waiting.pop()
+                if current.name not in seen:
+                    seen.add(current.name)
+                    names.update(current.scope.bound)
+                    waiting += self.starred(current)
+        return self._behind[key]
 
     def starred(self, module: Module) -> list[Module]:
         """The modules whose names a module takes by star imports."""

@@ -16,8 +16,6 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
-
 from parity_tests.test_builder_cases import profile_text
 
 Files = dict[str, str]
@@ -476,9 +474,8 @@ def write(files: Files, room: Path) -> Path:
         path = room / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    contest = yaml.safe_load(profile_text())
-    contest["files"]["size_limit_bytes"] = 10**9
-    (room / "contest.yaml").write_text(yaml.safe_dump(contest), encoding="utf-8")
+    contest = profile_text("files: {size_limit_bytes: 1000000000}")
+    (room / "contest.yaml").write_text(contest, encoding="utf-8")
     entry = "pkg/train.py" if "pkg/train.py" in files else "train.py"
     lines = [f"entry: {entry}", "contest: contest.yaml", "launch: torchrun train.py"]
     if "pkg/config.py" in files:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from parity_tests import forked
 from scorer import contest
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -146,8 +147,13 @@ class Alone:
         return (self.work / "out" / "final.pt").read_bytes()
 
 
-def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str = KIT, **settings: Any) -> Alone:
-    """Run `source` as rank 0 of 1 in `directory`/work, with the kit beside it; `settings` override the observer's."""
+def run_alone(
+    directory: Path, source: str, *, observed: bool = True, fresh: bool = False, kit: str = KIT, **settings: Any
+) -> Alone:
+    """Run `source` as rank 0 of 1 in `directory`/work, with the kit beside it; `settings` override the observer's.
+
+    `fresh`: by an interpreter of its own, for what depends on how a process starts.
+    """
     work, kit_directory, records = directory / "work", directory / "kit", directory / "records"
     for path in (work, kit_directory, records):
         path.mkdir(parents=True, exist_ok=True)
@@ -191,19 +197,20 @@ def run_alone(directory: Path, source: str, *, observed: bool = True, kit: str =
         "WORLD_SIZE": "1",
         **({VARIABLE: str(directory / "observe.json")} if observed else {}),
     }
-    done = subprocess.run(
-        [sys.executable, "train.py"],
-        cwd=work,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    log = directory / "log.txt"
+    exit_code: int | None
+    if fresh:
+        with log.open("wb") as output:
+            exit_code = subprocess.run(
+                [sys.executable, "train.py"],
+                cwd=work, env=environment, stdout=output, stderr=output, timeout=forked.SECONDS, check=False,
+            ).returncode  # fmt: skip
+    else:
+        exit_code = forked.run(forked.Program(("train.py",), work, tuple(map(str, path)), environment, log))
+        assert exit_code is not None, f"it did not end: {log.read_text()}"
     journal = records / "rank-0.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
-    return Alone(lines, done.stdout, done.returncode, work)
+    return Alone(lines, log.read_text(), exit_code, work)
 
 
 @functools.cache

@@ -16,6 +16,7 @@ what is expected, for review in the diff.
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import shutil
@@ -51,19 +52,22 @@ def merge(base: Any, changes: Any) -> Any:
     return changes
 
 
-def profile_text(*more: Path) -> str:
-    """The cases' contest profile, as YAML."""
+@functools.cache  # most cases change nothing of it
+def profile_text(more: str = "") -> str:
+    """The cases' contest profile with further changes (YAML), as YAML."""
     profile = yaml.safe_load(PROFILE.read_text(encoding="utf-8"))
-    for changes in (CASES / "contest.yaml", *more):
-        if changes.exists():
-            profile = merge(profile, yaml.safe_load(changes.read_text(encoding="utf-8")))
+    for changes in ((CASES / "contest.yaml").read_text(encoding="utf-8"), more):
+        if changes:
+            profile = merge(profile, yaml.safe_load(changes))
     return yaml.safe_dump(profile)
 
 
 def prepare(case: Path, room: Path) -> Path:
     """Copy a case into a room of its own, with the settings that it does not state; returns the build settings."""
     shutil.copytree(case / "input", room, dirs_exist_ok=True)
-    (room / "contest.yaml").write_text(profile_text(case / "contest.yaml"), encoding="utf-8")
+    changes = case / "contest.yaml"
+    text = profile_text(changes.read_text(encoding="utf-8") if changes.exists() else "")
+    (room / "contest.yaml").write_text(text, encoding="utf-8")
     for name in ("build.yaml", "config.yaml"):
         if (case / name).exists():
             shutil.copy(case / name, room / name)

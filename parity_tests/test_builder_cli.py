@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -29,12 +30,18 @@ def builder(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
     return 0
 
 
-@pytest.fixture
-def artifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
-    out = tmp_path / "build/artifact"
-    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", out) == 0
-    capsys.readouterr()
+@pytest.fixture(scope="module")
+def produced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("produced") / "artifact"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", out) == 0
     return out
+
+
+@pytest.fixture
+def artifact(produced: Path, tmp_path: Path) -> Path:
+    """An artifact of the test's own."""
+    return Path(shutil.copytree(produced, tmp_path / "build/artifact"))
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:

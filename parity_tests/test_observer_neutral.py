@@ -21,12 +21,12 @@ NOISE = (
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    return run_alone(tmp_path_factory.mktemp("plain"), program(NOISE), observed=False)
+    return run_alone(tmp_path_factory.mktemp("plain"), program(NOISE), observed=False, fresh=True)
 
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    return run_alone(tmp_path_factory.mktemp("watched"), program(NOISE), census_update=1)
+    return run_alone(tmp_path_factory.mktemp("watched"), program(NOISE), fresh=True, census_update=1)
 
 
 def test_checkpoint_bytes_are_the_same_with_and_without_the_observer(plain: Alone, watched: Alone) -> None:
@@ -97,8 +97,8 @@ if step == 0:
 
 
 def test_what_a_program_can_see_of_its_surroundings_is_the_same(tmp_path: Path) -> None:
-    plain = run_alone(tmp_path / "plain", program(SURROUNDINGS), observed=False)
-    watched = run_alone(tmp_path / "watched", program(SURROUNDINGS), seconds_per_update=0.5)
+    plain = run_alone(tmp_path / "plain", program(SURROUNDINGS), observed=False, fresh=True)
+    watched = run_alone(tmp_path / "watched", program(SURROUNDINGS), fresh=True, seconds_per_update=0.5)
     assert "KeyError" in plain.output
     assert plain.exit_code == 0, plain.output
     assert plain.output == watched.output

@@ -77,7 +77,7 @@ def write(files: dict[str, str], room: Path) -> Path:
     for name, text in files.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text(text, encoding="utf-8")
-    (source / "contest.yaml").write_text(profile(), encoding="utf-8")
+    (source / "contest.yaml").write_text(profile_text(), encoding="utf-8")
     lines = ["entry: pkg/train.py", "contest: contest.yaml", "launch: torchrun --standalone train.py"]
     if SETTINGS in files:
         lines.append(f"constants: {json.loads(files[SETTINGS])['named']}")
@@ -86,13 +86,6 @@ def write(files: dict[str, str], room: Path) -> Path:
     settings = source / "build.yaml"
     settings.write_text("\n".join(lines), encoding="utf-8")
     return settings
-
-
-def profile(cache: list[str] = []) -> str:  # noqa: B006  (the same text every time)
-    """The contest's profile, read once."""
-    if not cache:
-        cache.append(profile_text())
-    return cache[0]
 
 
 # Running

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import os
 import shutil
 import tempfile
 import time
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.produce import produce
-from parity_tests.mutants import trial
+from parity_tests import forked
 from parity_tests.mutants.mutators import Tree
 from parity_tests.mutants.places import ROOT, Mutant
 from scorer.artifact import Artifact
@@ -25,6 +26,7 @@ from scorer.room import checkpoint, log, records
 from scorer.room.kit import ensure_kit
 from scorer.room.lane import LaneSpec, observed, run_lane
 from scorer.room.launch import parse, parse_local
+from scorer.room.observer.settings import VARIABLE
 from scorer.room.receipts import Calls, Clock, Lane, Outcome, Receipt
 from scorer.room.stand_in import stand_ins
 from scorer.trusted import agreement
@@ -33,6 +35,7 @@ from scorer.trusted.judge import score
 from scorer.trusted.sources import Source
 
 CONFIG = "small"
+LOG = "log.txt"
 TIMEOUT = 600.0  # seconds of a lane that takes eight on a quiet machine
 ALL_UPDATES = 1_000_000
 SAME = "the whole run makes the same calls with the same values, prints and saves the same"
@@ -63,7 +66,6 @@ class Clean:
         self.profile = profile.model_copy(update={"budget": budget})
         self.kit = ensure_kit(profile)
         self.directory = directory
-        trial.begin(ROOT)
         self.artifact = self._build()
         plan = parse(self.artifact.launch_command, self.profile.launch)
         words = self.artifact.launch_command.split()
@@ -110,14 +112,24 @@ class Clean:
             if whole:
                 settings = replace(settings, census_update=ALL_UPDATES)
             settings.write(room / "observe.json")
-            path = (str(root), str(self.kit.directory), *map(str, stand_ins()))
-            variables = {self.profile.kit.cache_variable: str(self.kit.cache_dir), **self.local_plan.environment}
-            code = trial.run(trial.Trial(root, work, room / "observe.json", path, CONFIG, variables))
+            program = forked.Program(
+                command=("-m", "recipe", "--config", CONFIG),
+                work=work,
+                path=(str(root), str(self.kit.directory), *map(str, stand_ins())),
+                environment={
+                    **os.environ,
+                    self.profile.kit.cache_variable: str(self.kit.cache_dir),
+                    **self.local_plan.environment,
+                    **{"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", VARIABLE: str(room / "observe.json")},
+                },
+                log=work / LOG,
+            )
+            code = forked.run(program)
             return self._receipt(code, work, journals)
 
     def _receipt(self, code: int | None, work: Path, journals: Path) -> Receipt:
         """The clean local lane's receipt with what this run computed, printed and saved."""
-        lines = (work / trial.LOG).read_text("utf-8").splitlines() if (work / trial.LOG).is_file() else []
+        lines = (work / LOG).read_text("utf-8").splitlines() if (work / LOG).is_file() else []
         told = self.profile.files.checkpoint
         saved = checkpoint.inspect(work / told, told, self.profile.files) if (work / told).is_file() else None
         read = records.read_all(journals, lambda text: text)
