@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from recipe.attention import Attention, make_attention, make_embedded_attention
 from recipe.config import Config
-from recipe.mlp import MLP, FusedGatedMLP, FusedMLP, GatedMLP, make_mlp
+from recipe.mlp import FeedForward, make_mlp
 from recipe.moe import Experts
 from recipe.operations import make_attention_core, make_attention_norm, make_norm, make_windowed_core
 from recipe.recall import make_recalls
@@ -165,7 +165,7 @@ def make_mlp_block(config: Config) -> MLPBlock:
     return MLPBlock(config)
 
 
-def make_feed_forward(config: Config) -> Experts | MLP | GatedMLP | FusedMLP | FusedGatedMLP:
+def make_feed_forward(config: Config) -> Experts | FeedForward:
     """What stands in a block behind the attention."""
     if config.experts > 0:
         return Experts(config)

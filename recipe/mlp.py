@@ -6,10 +6,25 @@ from torch import Tensor, nn
 
 from recipe.config import Config
 from recipe.kernels.fused_mlp import NkiFusedGatedMLP, NkiFusedMLP
-from recipe.operations import Linear, make_activation, make_gated_activation, make_projection, start_reader, weights
+from recipe.operations import Linear, make_activation, make_gated_activation, make_projection, start_reader
 
 
-class MLP(nn.Module):
+class FeedForward(nn.Module):
+    """Some products that read the residual stream, and behind them one that writes into it, in this order."""
+
+    def initialize(self) -> None:
+        """Set the parameters: what writes into the residual stream starts at zero."""
+        *readers, writer = self.matrices()
+        for reader in readers:
+            start_reader(reader)
+        nn.init.zeros_(writer)
+
+    def matrices(self) -> list[nn.Parameter]:
+        """The weight matrices."""
+        return list(self.parameters())
+
+
+class MLP(FeedForward):
     """Two products with ReLU squared between them."""
 
     def __init__(self, config: Config) -> None:
@@ -23,17 +38,8 @@ class MLP(nn.Module):
         y: Tensor = self.down(self.activation(self.up(x)))
         return y
 
-    def initialize(self) -> None:
-        """Set the parameters: `down`, which writes into the residual stream, starts at zero."""
-        start_reader(self.up.weight)
-        nn.init.zeros_(self.down.weight)
 
-    def matrices(self) -> list[nn.Parameter]:
-        """The weight matrices."""
-        return weights(self.up, self.down)
-
-
-class GatedMLP(nn.Module):
+class GatedMLP(FeedForward):
     """Two products with SwiGLU between them, whose gate is a third one."""
 
     def __init__(self, config: Config) -> None:
@@ -48,18 +54,8 @@ class GatedMLP(nn.Module):
         y: Tensor = self.down(self.activation(self.gate(x), self.up(x)))
         return y
 
-    def initialize(self) -> None:
-        """Set the parameters: `down`, which writes into the residual stream, starts at zero."""
-        start_reader(self.gate.weight)
-        start_reader(self.up.weight)
-        nn.init.zeros_(self.down.weight)
 
-    def matrices(self) -> list[nn.Parameter]:
-        """The weight matrices."""
-        return weights(self.gate, self.up, self.down)
-
-
-class FusedMLP(nn.Module):
+class FusedMLP(FeedForward):
     """Two products with ReLU squared between them, in one kernel."""
 
     def __init__(self, config: Config) -> None:
@@ -73,17 +69,8 @@ class FusedMLP(nn.Module):
         y: Tensor = self.whole(x, self.up.weight, self.down.weight)
         return y
 
-    def initialize(self) -> None:
-        """Set the parameters: `down`, which writes into the residual stream, starts at zero."""
-        start_reader(self.up.weight)
-        nn.init.zeros_(self.down.weight)
 
-    def matrices(self) -> list[nn.Parameter]:
-        """The weight matrices."""
-        return weights(self.up, self.down)
-
-
-class FusedGatedMLP(nn.Module):
+class FusedGatedMLP(FeedForward):
     """Two products with SwiGLU between them, and the gate's, in one kernel."""
 
     def __init__(self, config: Config) -> None:
@@ -98,18 +85,8 @@ class FusedGatedMLP(nn.Module):
         y: Tensor = self.whole(x, self.gate.weight, self.up.weight, self.down.weight)
         return y
 
-    def initialize(self) -> None:
-        """Set the parameters: `down`, which writes into the residual stream, starts at zero."""
-        start_reader(self.gate.weight)
-        start_reader(self.up.weight)
-        nn.init.zeros_(self.down.weight)
 
-    def matrices(self) -> list[nn.Parameter]:
-        """The weight matrices."""
-        return weights(self.gate, self.up, self.down)
-
-
-def make_mlp(config: Config) -> MLP | GatedMLP | FusedMLP | FusedGatedMLP:
+def make_mlp(config: Config) -> FeedForward:
     """The MLP that the configuration names; one expert, where there are several."""
     if config.activation == "swiglu":
         if config.mlp == "fused":
