@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from parity_tests import report_sample as sample
+from parity_tests.test_trials_change import sample_change
 from scorer.report import Report
+from scorer.report.change import change_page
 from scorer.report.flame import flame_page
 from scorer.report.html import trial_page
 from scorer.report.kernels import kernels_page
@@ -156,6 +158,18 @@ def test_the_page_of_a_trial_fits_and_can_be_read(scheme: str, tmp_path: Path) -
     (tmp_path / "trial.html").write_text(trial_page(sample.sample_trial()), "utf-8")
     for width, found in measure(tmp_path, scheme, "trial.html").items():
         assert (found["scroll"], found["outside"]) == (int(width), [])
+        assert found["height"] > 900
+        assert len(found["texts"]) >= 40
+        assert [text for text in found["texts"] if text["contrast"] < 4.5 or text["size"] < 9.5] == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_page_of_a_change_fits_and_can_be_read(scheme: str, tmp_path: Path) -> None:
+    """Both curves are there at every width, each once: a phone's or a desktop's."""
+    (tmp_path / "change.html").write_text(change_page(sample_change()), "utf-8")
+    for width, found in measure(tmp_path, scheme, "change.html").items():
+        assert (found["scroll"], found["outside"]) == (int(width), [])
+        assert (found["wide"], found["narrow"]) == (int(width) > 390, int(width) == 390)
         assert found["height"] > 900
         assert len(found["texts"]) >= 40
         assert [text for text in found["texts"] if text["contrast"] < 4.5 or text["size"] < 9.5] == []

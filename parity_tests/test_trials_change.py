@@ -271,12 +271,20 @@ def test_the_command_refuses_two_changes_before_anything_runs(tmp_path: Path, mo
     assert "say --several" in result.output
 
 
-def test_a_page_shows_both_curves_over_steps_and_over_seconds() -> None:
+def sample_change() -> ChangeTrial:
+    """A change that is adopted after two pairs of runs."""
     pairs = [Matched(f"seed {seed}", built("o", lr=1), built("n", lr=2)) for seed in (1, 2)]
-    results = [change.compare(ran(100, 1.0, 1.2), ran(98, 1.02, bpb), PROFILE) for bpb in (1.198, 1.1985)]
+    results = [
+        change.compare(ran(100, 1.0, 1.2, seed=f"seed {seed}"), ran(98, 1.02, bpb, seed=f"seed {seed}"), PROFILE)
+        for seed, bpb in ((1, 1.198), (2, 1.1985))
+    ]
     gate = change.judge_gate(raced((4.0, 4.0), (1.0, 1.0)), PROFILE)
     changed = difference(pairs, several=False)
-    report = change.conclude(pairs, LAUNCH, PROFILE, changed, gate, results, ran(100, 1.0, 1.2003))
+    return change.conclude(pairs, LAUNCH, PROFILE, changed, gate, results, ran(100, 1.0, 1.2003))
+
+
+def test_a_page_shows_both_curves_over_steps_and_over_seconds() -> None:
+    report = sample_change()
     assert (report.decision, report.control_drift) == ("adopt", pytest.approx(0.0003))
     assert ChangeTrial.model_validate_json(report.json_text()) == report
     page = change_page(report)
