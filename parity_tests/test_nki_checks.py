@@ -259,6 +259,21 @@ CHECKS: dict[str, Check] = {
     "four free dimensions": Check(
         lambda: add(left=tile(4, 2, 1, 3, 1)), "at most 3", lambda: add(left=tile(4, 2, 1, 3))
     ),
+    "a view of six dimensions": Check(
+        lambda: add(left=tile(4, 6).reshape((4, 1, 2, 1, 3, 1))),
+        "5 free dimensions; the instruction takes at most 3",
+        lambda: add(left=tile(4, 6).reshape((4, 1, 2, 1, 3, 1)).select(5, 0).select(3, 0).select(1, 0).reshape((4, 6))),
+    ),
+    "a DMA from a view of six dimensions": Check(
+        lambda: nisa.dma_copy(dst=empty(4, 6), src=hbm(4, 6).reshape((4, 1, 2, 1, 3, 1))),
+        "6 dimensions; a DMA moves at most 5",
+        lambda: nisa.dma_copy(dst=empty(4, 6), src=hbm(4, 6).reshape((4, 1, 2, 3, 1))),
+    ),
+    "a DMA to a view of six dimensions": Check(
+        lambda: nisa.dma_copy(dst=empty(4, 6).reshape((4, 1, 2, 1, 3, 1)), src=hbm(4, 6)),
+        "dst: (4, 1, 2, 1, 3, 1) has 6 dimensions",
+        lambda: nisa.dma_copy(dst=empty(4, 6).reshape((4, 1, 2, 1, 3, 1)).select(3, 0), src=hbm(4, 6)),
+    ),
     "four free dimensions of a reduction": Check(
         lambda: reduce(dst=empty(4, 2), data=tile(4, 2, 1, 3, 1).reshape((4, 2, 3)), axis=1),
         "only trailing free axes",

@@ -16,7 +16,7 @@ from ._errors import refuse
 from ._indirect import IndirectTensor, ScalarIndirect, VectorIndirect
 from ._operands import Instruction, refuse_repeats
 from ._storage import Buffer
-from ._tensor import NkiTensor
+from ._tensor import MAX_DIMENSIONS, NkiTensor
 
 _TRANSPOSES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 _MAX_SOURCES = 16
@@ -210,7 +210,8 @@ def _present(value: Any, operand: str, skip: bool) -> NkiTensor | None:
 
 def _dma_source(src: NkiTensor, dst: NkiTensor, operand: str = "src") -> Array:
     """The elements of `src`; checks that both ends are memory that a DMA reaches."""
-    if src._storage.buffer is Buffer.psum or dst._storage.buffer is Buffer.psum:
+    buffers = src._storage.buffer, dst._storage.buffer
+    if Buffer.psum in buffers or src._array.ndim > MAX_DIMENSIONS or dst._array.ndim > MAX_DIMENSIONS:
         _reachable(src, operand)
         _reachable(dst, "dst")
     if dst._repeats:
@@ -229,6 +230,8 @@ def _reachable(value: Any, operand: str) -> None:
         refuse(f"expected a tensor, found {value!r}", operand)
     if value._storage.buffer is Buffer.psum:
         refuse("lies in PSUM; a DMA reaches only HBM and SBUF: tensor_copy it to SBUF first", operand)
+    if value.ndim > MAX_DIMENSIONS:
+        refuse(f"{value.shape} has {value.ndim} dimensions; a DMA moves at most {MAX_DIMENSIONS}", operand)
 
 
 def _check_counts(size: int, src: Any, dst: Any, operand: str = "src") -> None:

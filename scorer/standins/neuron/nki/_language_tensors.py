@@ -15,14 +15,12 @@ from ._isa_data import memset
 from ._placement import place
 from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage, allocate
-from ._tensor import NkiTensor
+from ._tensor import MAX_DIMENSIONS, NkiTensor
 
 sbuf = Buffer.sbuf
 psum = Buffer.psum
 private_hbm = Buffer.private_hbm
 shared_hbm = Buffer.shared_hbm
-
-_MAX_DIMENSIONS = 5
 
 
 def ndarray(
@@ -35,8 +33,8 @@ def ndarray(
     """
     core = current()
     sizes = tuple(map(int, shape))
-    if not sizes or min(sizes) < 1 or len(sizes) > _MAX_DIMENSIONS:
-        refuse(f"{sizes}: 1 to {_MAX_DIMENSIONS} dimensions, none of size 0, expected", "shape")
+    if not sizes or min(sizes) < 1 or len(sizes) > MAX_DIMENSIONS:
+        refuse(f"{sizes}: 1 to {MAX_DIMENSIONS} dimensions, none of size 0, expected", "shape")
     if buffer is None:
         buffer = sbuf
     if type(buffer) is not Buffer:

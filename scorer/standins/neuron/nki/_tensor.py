@@ -22,7 +22,7 @@ from ._storage import Buffer, Storage
 
 QUADRANT = 32
 _MAX_RANK = 4  # partition dimension and three free ones, for instructions of the compute engines
-_MAX_DIMENSIONS = 5
+MAX_DIMENSIONS = 5  # of a tensor, of an access pattern and of what a DMA moves
 
 
 class NkiTensor(WithoutOperators):
@@ -249,7 +249,7 @@ class NkiTensor(WithoutOperators):
         `dst_pattern`); of the sizes of a split dimension at most one may be left out.
         """
         split, order, merged = by_name(src_pattern, dst_pattern, fixed_sizes or {}, self.shape)
-        view = self._reshaped(split, math.inf).permute(order)
+        view = self._reshaped(split).permute(order)
         return view._reshaped(merged)
 
     def view(self, dtype: Any) -> NkiTensor:
@@ -314,8 +314,8 @@ class NkiTensor(WithoutOperators):
         start = self._offset if offset is None else offset * itemsize
         steps = [int(step) for step, _ in pattern]
         counts = [int(count) for _, count in pattern]
-        if not counts or min(counts) < 1 or min(steps) < 0 or len(counts) > _MAX_DIMENSIONS:
-            refuse(f"{pairs(pattern)}: 1 to {_MAX_DIMENSIONS} pairs with step >= 0 and count >= 1 expected", "pattern")
+        if not counts or min(counts) < 1 or min(steps) < 0 or len(counts) > MAX_DIMENSIONS:
+            refuse(f"{pairs(pattern)}: 1 to {MAX_DIMENSIONS} pairs with step >= 0 and count >= 1 expected", "pattern")
         last = start + itemsize * reach(steps, counts)
         if start < 0 or last + itemsize > storage.array.nbytes:
             refuse(
@@ -344,9 +344,8 @@ class NkiTensor(WithoutOperators):
         memory = self._storage.array
         return np.ndarray(tuple(shape), dtype, memory.reshape(-1).view(np.uint8), offset, tuple(strides))
 
-    def _reshaped(self, shape: tuple[int, ...], most: float = _MAX_DIMENSIONS) -> NkiTensor:
-        if len(shape) > most:
-            refuse(f"{shape} has more than {_MAX_DIMENSIONS} dimensions", "shape")
+    def _reshaped(self, shape: tuple[int, ...]) -> NkiTensor:
+        """The view of that shape. It may have any number of dimensions: an instruction takes few, so `select` first."""
         array = self._array.reshape(shape)
         if array.size and not np.may_share_memory(array, self._array):
             refuse(f"{self.shape} with strides {self.strides} cannot be read as {shape} without copying", "shape")
