@@ -18,7 +18,7 @@ from recipe.adamw import AdamW
 from recipe.checkpoint import model_config
 from recipe.config import Config
 from recipe.kernels.softcap_cross_entropy import softcap
-from recipe.model import NgramGPT, make_model
+from recipe.model import NgramFusedHeadGPT, NgramGPT, make_model
 from recipe.ngram import CHECK_BITS, EMPTY, MULTIPLIERS, NO_CONTEXT, contexts_of, longest_known, orders_of
 from recipe.ngram_counts import NOBODY, NgramCounts
 from recipe.ngram_rows import DISCOUNT, STRENGTH, NgramRows
@@ -235,6 +235,62 @@ def test_text_that_is_met_again_is_predicted_by_its_other_occurrences() -> None:
     assert ngrams.counts.alone.max() == 1  # not counted again
 
 
+def test_the_table_is_made_once_more_from_the_lowest_order_up_and_then_stays() -> None:
+    first, later = [text(4, 40, seed=seed) for seed in range(5)], [text(4, 40, seed=seed) for seed in range(3)]
+    parts = 6  # two for each order: what a part needs of a lower order is in an earlier one
+    config = small(ngram_refresh=parts)
+
+    def tables(updates: list[Tensor], epochs: list[int]) -> tuple[NgramGPT, NgramTraining]:
+        return taught(config, *updates, epochs=epochs)
+
+    model, ngrams = tables([*first, *later, *later], [1] * 5 + [2] * 6)
+    assert ngrams.left == 0
+    at_once = NgramRows(ngrams.counts, parts=len(ORDERS))
+    at_once.leave_one_out()
+    for part in range(at_once.parts):
+        at_once.put(part, at_once.packed(part))
+    assert np.array_equal(model.mix.check.numpy(), at_once.check)
+    assert np.array_equal(model.mix.follower.numpy(), at_once.follower)
+    assert torch.equal(model.mix.gain, torch.from_numpy(at_once.gain).bfloat16())
+    halfway, unfinished = tables([*first, *later], [1] * 5 + [2] * 3)
+    assert unfinished.left == parts - 3
+    assert not torch.equal(halfway.mix.gain, model.mix.gain)
+
+    gathered: list[Tensor] = []
+    ngrams.ranks.of_all = gathered.append  # type: ignore[assignment, method-assign]
+    passing = ngrams.watching(iter([(rows[:, :-1], rows[:, 1:].long(), {"epoch": 3}) for rows in first]))
+    assert torch.equal(next(passing)[0], first[0][:, :-1])
+    ngrams.learn()
+    assert not gathered
+    assert not ngrams.seen
+
+
+@pytest.mark.parametrize("cap", [0.0, 15.0])
+def test_the_loss_that_takes_the_heads_product_is_that_of_whole_logits(cap: float) -> None:
+    rows = text(3, 40, seed=5)
+    found = []
+    for loss in ("torch", "chunked"):
+        model, _ = taught(small(loss=loss, logit_softcap=cap), *(text(4, 60, seed=seed) for seed in range(4)))
+        with torch.no_grad():
+            model.mix.weight.copy_(torch.tensor([0.5, 0.7, 0.9]))
+            model.head.weight.normal_(generator=torch.Generator().manual_seed(1))
+        value = model(rows[:, :-1], rows[:, 1:].long())
+        value.backward()
+        found.append([value.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)])
+        assert torch.equal(model(rows), softcap(model.logits(rows, model.stream(rows)), cap))
+    assert [type(make_model(small(loss=loss), torch.float32)) for loss in ("torch", "chunked")] == [
+        NgramGPT,
+        NgramFusedHeadGPT,
+    ]
+    whole, apart = found
+    assert len(whole) == len(apart) > 5
+    for one, other in zip(whole, apart, strict=True):
+        assert (one - other).abs().max() <= 1e-5 * max(1e-3, one.abs().max())
+    plain = make_model(on_cpu(depth=1, loss="chunked", logit_softcap=cap), torch.float32)
+    plain.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("mix.")})
+    assert abs(plain(rows[:, :-1], rows[:, 1:].long()).item() - value.item()) > 1e-3
+
+
 def test_what_was_counted_helps_on_other_text() -> None:
     updates, held_out = [text(4, 60, seed=seed) for seed in range(8)], text(4, 60, seed=99)
     taught_model, new = taught(small(), *updates)[0], taught(small())[0]
@@ -313,6 +369,7 @@ def _one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"ngram_refresh": 7}, "'ngram_slots' and 'ngram_refresh' must cut 3 orders of 1024 slots into equal parts"),
         ({"ngram_followers": 33}, "'ngram_followers' must be half of 'vocab_size' at most"),
         ({"ngram_sample": 5}, "'ngram_sample' must be 'batch_size' at most, found 5"),
+        ({"loss": "chunked", "ngram": "nki"}, "'ngram' must be 'torch' or 'none' where 'loss' is 'chunked'"),
     ],
 )
 def test_knobs_that_no_table_can_have_are_refused(knobs: dict[str, Any], message: str) -> None:

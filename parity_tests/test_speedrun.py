@@ -218,8 +218,8 @@ def test_a_config_trains_on_a_plain_cpu_by_torchs_operators(tmp_path: Path) -> N
     )
     plain = {"norm": "torch", "mlp": "torch", "projection": "torch", "adamw": "torch", "adam_state": "float32"}
     assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", "loss": "chunked", **plain}
-    file.write_text("ngram: nki\nloss: nki\n", "utf-8")  # n-grams need whole logits
-    assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", "ngram": "torch", "loss": "torch"}
+    file.write_text("ngram: nki\nloss: nki\n", "utf-8")
+    assert entries.cpu_settings(file) == {"device": "cpu", "dtype": "float32", "ngram": "torch", "loss": "chunked"}
     assert entries.config_of(str(file)) == ("one", file)
 
 

@@ -333,8 +333,12 @@ class Config:
                 )
             if self.ngram_sample > self.batch_size:
                 raise ValueError(f"knob 'ngram_sample' must be 'batch_size' at most, found {self.ngram_sample}")
-        if self.ngram != "none" and self.loss in ("fused", "chunked"):
-            raise ValueError(f"knob 'ngram' must be 'none' where 'loss' is {self.loss!r}: it needs whole logits")
+        if self.ngram != "none" and self.loss == "fused":
+            raise ValueError("knob 'ngram' must be 'none' where 'loss' is 'fused': it needs whole logits")
+        if self.ngram == "nki" and self.loss == "chunked":
+            raise ValueError(
+                "knob 'ngram' must be 'torch' or 'none' where 'loss' is 'chunked': its kernel needs whole logits"
+            )
         if self.device != "neuron" and ("nki" in (self.embedding, self.ngram) or self.projection == "fp8_nki"):
             raise ValueError(
                 "knobs 'embedding', 'ngram' and 'projection' must not name NKI where 'device' is not 'neuron'"

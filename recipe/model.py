@@ -118,6 +118,18 @@ class NgramGPT(GPT):
         return mixed
 
 
+class NgramFusedHeadGPT(NgramGPT):
+    """The model whose logits get a bias from n-gram counts, and whose loss takes the head's product itself."""
+
+    def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
+        """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
+        row, level = longest_known(tokens, self.mix.check, self.orders)
+        followers, gains = self.mix.row_of(row)
+        factor = self.mix.factor(level)
+        loss: Tensor = self.loss(self.norm(x), self.head.weight, targets, factor, followers, gains)
+        return loss
+
+
 class FutureGPT(GPT):
     """The model whose loss has a gradient from tokens behind the next one, too."""
 
@@ -176,6 +188,10 @@ class RoutedNgramGPT(RoutedGPT, NgramGPT):
     """The model with experts whose logits get a bias from n-gram counts."""
 
 
+class RoutedNgramFusedHeadGPT(RoutedGPT, NgramFusedHeadGPT):
+    """The same whose loss takes the head's product itself."""
+
+
 class RoutedFutureGPT(RoutedGPT, FutureGPT):
     """The model with experts that learns from further tokens, too."""
 
@@ -224,11 +240,18 @@ def make_model(config: Config, dtype: torch.dtype) -> GPT:
         return make_routed_model(config, dtype)
     if config.future_tokens > 0:
         return make_future_model(config, dtype)
+    if config.ngram != "none":
+        return make_ngram_model(config, dtype)
     if config.loss in ("fused", "chunked"):
         return FusedHeadGPT(config, dtype)
-    if config.ngram != "none":
-        return NgramGPT(config, dtype)
     return GPT(config, dtype)
+
+
+def make_ngram_model(config: Config, dtype: torch.dtype) -> NgramGPT:
+    """The model with a bias from n-gram counts that the configuration names; `dtype`: of the activations."""
+    if config.loss == "chunked":
+        return NgramFusedHeadGPT(config, dtype)
+    return NgramGPT(config, dtype)
 
 
 def make_future_model(config: Config, dtype: torch.dtype) -> FutureGPT:
@@ -242,11 +265,18 @@ def make_routed_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
     """The model with experts that the configuration names; `dtype`: of the activations."""
     if config.future_tokens > 0:
         return make_routed_future_model(config, dtype)
+    if config.ngram != "none":
+        return make_routed_ngram_model(config, dtype)
     if config.loss in ("fused", "chunked"):
         return RoutedFusedHeadGPT(config, dtype)
-    if config.ngram != "none":
-        return RoutedNgramGPT(config, dtype)
     return RoutedGPT(config, dtype)
+
+
+def make_routed_ngram_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
+    """The model with experts and a bias from n-gram counts; `dtype`: of the activations."""
+    if config.loss == "chunked":
+        return RoutedNgramFusedHeadGPT(config, dtype)
+    return RoutedNgramGPT(config, dtype)
 
 
 def make_routed_future_model(config: Config, dtype: torch.dtype) -> RoutedGPT:

@@ -70,7 +70,11 @@ class NgramRows:
         """From now on what is predicted may have been counted: all rows are to be made anew."""
         if self.discount != LEAVE_ONE_OUT:
             self.discount = LEAVE_ONE_OUT
-            self.counts.changed[:] = True
+            self.all_anew()
+
+    def all_anew(self) -> None:
+        """All rows are to be made anew, whether their counts have changed or those of a lower order."""
+        self.counts.changed[:] = True
 
     def put(self, part: int, packed: NDArray[np.int32]) -> Whole:
         """Take the part in as all ranks have made it, in the order of the rows; says which rows that are."""

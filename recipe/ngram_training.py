@@ -2,7 +2,8 @@
 them, and a part of the table is made anew.
 
 So what a batch is predicted with was counted from earlier ones, as it is for text that is new. Text of a second epoch
-was counted in the first; it is not counted again, and the table leaves its own occurrence out (`ngram_rows`).
+was counted in the first; it is not counted again, and the table leaves its own occurrence out (`ngram_rows`). Once all
+ranks are past their first epoch, the table is made anew once more, from the lowest order up, and then stays.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ class NgramTraining:
         self.ranks = ranks
         self.sample = sample
         self.updates = 0
+        self.left = rows.parts  # parts to be made until the table stays as it is, once nothing is counted any more
         self.seen: list[Tensor] = []
 
     def watching(self, batches: Batches) -> Batches:
         """The same batches; they are kept until `learn`."""
         for inputs, targets, state in batches:
+            if self.left == 0:
+                yield inputs, targets, state
+                continue
             first = self.updates % self.sample
             inputs_seen, targets_seen = inputs[first :: self.sample], targets[first :: self.sample]
             rows = torch.cat((inputs_seen, targets_seen[:, -1:].to(inputs.dtype)), 1)
@@ -52,12 +57,21 @@ class NgramTraining:
 
     def learn(self) -> None:
         """Count what was seen since the last call, on all ranks, and make the next part of the table anew."""
+        if self.left == 0:
+            return
         seen = self.ranks.of_all(torch.cat(self.seen)).flatten(0, 1)
-        if (seen < 0).any():
-            self.rows.leave_one_out()
-        self.counts.add(seen)
         self.seen.clear()
-        part = self.updates % self.rows.parts
+        met_again = seen[:, 0] < 0
+        if met_again.any():
+            self.rows.leave_one_out()
+        if met_again.all():  # on every rank, and epochs only grow
+            if self.left == self.rows.parts:
+                self.rows.all_anew()
+            part = self.rows.parts - self.left
+            self.left -= 1
+        else:
+            self.counts.add(seen)
+            part = self.updates % self.rows.parts
         self.updates += 1
         packed = self.ranks.of_all(torch.from_numpy(self.rows.packed(part)))
         rows = torch.from_numpy(self.rows.put(part, packed.transpose(0, 1).flatten(0, 1).numpy()))

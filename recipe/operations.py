@@ -13,7 +13,11 @@ from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalC
 from recipe.kernels.embedding import NkiEmbedding
 from recipe.kernels.flash_attention import NkiAttention, TorchAttention
 from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
-from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy, TorchHeadCrossEntropy
+from recipe.kernels.head_cross_entropy import (
+    NkiHeadCrossEntropy,
+    TorchHeadCrossEntropy,
+    TorchNgramHeadCrossEntropy,
+)
 from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
 from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm
@@ -126,6 +130,8 @@ def make_loss(
     if config.loss == "fused":
         return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
     if config.loss == "chunked":
+        if config.ngram != "none":
+            return TorchNgramHeadCrossEntropy(cap=config.logit_softcap)
         return TorchHeadCrossEntropy(cap=config.logit_softcap)
     if config.loss == "nki":
         return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)

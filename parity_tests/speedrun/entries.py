@@ -66,9 +66,7 @@ def cpu_settings(config: Path) -> dict[str, str]:
     """The knobs by which a config trains on a plain CPU: the device, and torch's operator for every kernel."""
     knobs: Mapping[str, object] = yaml.safe_load(config.read_text("utf-8"))
     plain = {name: ON_CPU[value] for name, value in knobs.items() if isinstance(value, str) and value in ON_CPU}
-    if knobs.get("ngram", "none") == "none":
-        plain["loss"] = "chunked"  # without whole logits, which n-grams need
-    return {"device": "cpu", "dtype": "float32", **plain}
+    return {"device": "cpu", "dtype": "float32", **plain, "loss": "chunked"}  # logits that a core's cache holds
 
 
 def build(config: Path, settings: Mapping[str, str], contest: Path, profile: Profile, out: Path) -> Artifact:

@@ -12,13 +12,13 @@ many as SBUF holds beside a chunk of the weight, since the weight is read once f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import nki
 import nki.isa as nisa
 import nki.language as nl
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
@@ -39,7 +39,7 @@ from recipe.kernels.softcap_cross_entropy import (
     check_cap,
     chunk_sums,
     logit_gradient,
-    logit_slope,
+    losses_and_slope,
     new_sums,
     numbered_columns,
     row_losses,
@@ -91,16 +91,9 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
         count, matrix = x.size(0), weight.to(x.dtype)
         dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
         losses = torch.empty(count, dtype=torch.float32, device=x.device)
-        at_once = max(1, (CHUNK_LOGITS if x.device.type == "cpu" else CHUNK_LOGITS_ON_DEVICE) // weight.size(0))
-        for first in range(0, count, at_once):
-            rows = slice(first, first + at_once)
-            logits = (x[rows] @ matrix.mT).float()
-            bent = logits.div_(cap).tanh_() if cap > 0.0 else logits
-            logs = F.log_softmax(bent * cap if cap > 0.0 else bent, dim=-1)
-            losses[rows] = F.nll_loss(logs, targets[rows], reduction="none")
-            slope = logit_slope(bent, logs, targets[rows], cap).to(x.dtype)
-            torch.mm(slope, matrix, out=dx[rows])
-            dweight.add_(slope.mT @ x[rows])
+        for rows in chunks(x, weight):
+            losses[rows], slope = losses_and_slope((x[rows] @ matrix.mT).float(), targets[rows], cap)
+            add_products(dx[rows], dweight, slope.to(x.dtype), x[rows], matrix)
         ctx.save_for_backward(dx, dweight)
         ctx.dtype, ctx.count = weight.dtype, count
         return losses.mean()
@@ -111,6 +104,63 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
         dx, dweight = ctx.saved_tensors
         share = dloss / ctx.count
         return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None
+
+
+class TorchNgramHeadCrossEntropy(TorchHeadCrossEntropy):
+    """The same where a few of a row's logits have a bias, as `ngram_mix` adds it."""
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, weight: Tensor, targets: Tensor, factor: Tensor, follower: Tensor, gain: Tensor
+    ) -> Tensor:
+        """x [..., D], weight [V, D], targets [...]; of each position the factor [...], its followers, which all differ,
+        and their gains [..., K] -> mean loss, fp32 scalar.
+        """
+        rows, labels = x.flatten(0, -2), targets.flatten().long()
+        bias = (factor.flatten(), follower.flatten(0, -2).long(), gain.flatten(0, -2).float())
+        loss: Tensor = NgramHeadCrossEntropyByTorch.apply(rows, weight, labels, self.cap, *bias)  # type: ignore[no-untyped-call]
+        return loss
+
+
+class NgramHeadCrossEntropyByTorch(torch.autograd.Function):
+    """Loss and gradients are made together, chunk by chunk; a chunk gets its bias in place."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, targets: Tensor, cap: float, factor: Tensor, follower: Tensor, gain: Tensor
+    ) -> Tensor:
+        """As of `HeadCrossEntropyByTorch`; factor [N] fp32, follower [N, K] whole numbers, gain [N, K] fp32."""
+        count, matrix = x.size(0), weight.to(x.dtype)
+        dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
+        losses, dfactor = torch.empty_like(factor), torch.empty_like(factor)
+        for rows in chunks(x, weight):
+            logits = (x[rows] @ matrix.mT).float()
+            logits.scatter_add_(1, follower[rows], factor[rows, None] * gain[rows])
+            losses[rows], slope = losses_and_slope(logits, targets[rows], cap)
+            dfactor[rows] = (slope.gather(1, follower[rows]) * gain[rows]).sum(1)
+            add_products(dx[rows], dweight, slope.to(x.dtype), x[rows], matrix)
+        ctx.save_for_backward(dx, dweight, dfactor)
+        ctx.dtype, ctx.count = weight.dtype, count
+        return losses.mean()
+
+    @staticmethod
+    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, Tensor, None, None, Tensor, None, None]:
+        """The gradients of the losses times what each of them counts for; the table gets none."""
+        dx, dweight, dfactor = ctx.saved_tensors
+        share = dloss / ctx.count
+        return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None, dfactor * share, None, None
+
+
+def chunks(x: Tensor, weight: Tensor) -> Iterator[slice]:
+    """The rows of x [N, D] a few at a time, as many as have the logits, by a weight [V, D], that are made at once."""
+    at_once = max(1, (CHUNK_LOGITS if x.device.type == "cpu" else CHUNK_LOGITS_ON_DEVICE) // weight.size(0))
+    for first in range(0, x.size(0), at_once):
+        yield slice(first, first + at_once)
+
+
+def add_products(dx: Tensor, dweight: Tensor, slope: Tensor, x: Tensor, matrix: Tensor) -> None:
+    """Set dx [N, D] and add to dweight [V, D] what the gradient of the logits [N, V] makes of matrix [V, D] and x."""
+    torch.mm(slope, matrix, out=dx)
+    dweight.add_(slope.mT @ x)
 
 
 def head_cross_entropy_reference(x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> Tensor:

@@ -55,6 +55,11 @@ class NgramTable(nn.Module):
         found: Tensor = (level.unsqueeze(-1) == places).to(torch.float32) @ self.weight
         return found
 
+    def row_of(self, row: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows' numbers [...] -> their followers and gains [..., K], as the table has them."""
+        chosen = row.long()
+        return self.follower[chosen], self.gain[chosen]
+
 
 class NkiNgramMix(NgramTable):
     """The mix by the NKI kernels below."""

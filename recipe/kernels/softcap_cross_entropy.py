@@ -63,30 +63,37 @@ class SoftcapCrossEntropyByTorch(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, cap: float) -> Tensor:
-        """Logits [N, V], targets [N] whole numbers -> mean loss; keep the probabilities' logarithms."""
-        bent = torch.tanh(logits.float() / cap) if cap > 0.0 else logits.float()
-        logs = F.log_softmax(bent * cap if cap > 0.0 else bent, dim=-1)
-        ctx.save_for_backward(bent, logs, targets)
-        ctx.cap, ctx.dtype = cap, logits.dtype
-        return F.nll_loss(logs, targets)
+        """Logits [N, V], targets [N] whole numbers -> mean loss; keep the gradient of the losses."""
+        losses, slope = losses_and_slope(logits.to(torch.float32, copy=True), targets, cap)
+        ctx.save_for_backward(slope)
+        ctx.dtype = logits.dtype
+        return losses.mean()
 
     @staticmethod
     def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, None, None]:
-        """The formula of the backward kernel, in fp32."""
-        bent, logs, targets = ctx.saved_tensors
-        return logit_slope(bent, logs, targets, ctx.cap).mul_(dloss / targets.numel()).to(ctx.dtype), None, None
+        """The gradient times what each loss counts for."""
+        (slope,) = ctx.saved_tensors
+        return (slope * (dloss / slope.size(0))).to(ctx.dtype), None, None
 
 
-def logit_slope(bent: Tensor, logs: Tensor, targets: Tensor, cap: float) -> Tensor:
-    """What the losses of rows [N, V], added up, change by with their logits; overwrites `logs`.
+def losses_and_slope(logits: Tensor, targets: Tensor, cap: float) -> tuple[Tensor, Tensor]:
+    """Logits [N, V] in fp32, which are overwritten, and targets [N] -> the rows' losses [N], and by how much these,
+    added up, change with the logits [N, V].
 
-    `bent`: tanh(logits / cap), unused without a cap; `logs`: logarithms of the probabilities; `targets` [N].
+    The cap is written as 2 cap sigmoid(2 logits / cap) - cap, of which the constant makes no difference to any softmax:
+    on a CPU a sigmoid takes half the time of a tanh. There is one exponential for each element, and no logarithm.
     """
-    slope = logs.exp_()
-    slope.scatter_add_(1, targets[:, None], slope.new_full((targets.numel(), 1), -1.0))
+    capped = 2.0 * cap * logits.mul_(2.0 / cap).sigmoid_() if cap > 0.0 else logits
+    capped.sub_(capped.amax(1, keepdim=True))
+    places = targets[:, None]
+    chosen = capped.gather(1, places)
+    slope = capped.exp_()
+    total = slope.sum(1, keepdim=True)
+    scale = 4.0 if cap > 0.0 else 1.0  # the derivative of the cap is 4 sigmoid (1 - sigmoid)
+    slope.mul_(scale / total).scatter_add_(1, places, torch.full_like(chosen, -scale))
     if cap > 0.0:
-        slope.addcmul_(slope, bent.square(), value=-1.0)
-    return slope
+        slope.mul_(logits.addcmul_(logits, logits, value=-1.0))
+    return (total.log() - chosen).squeeze(1), slope
 
 
 def softcap(logits: Tensor, cap: float) -> Tensor:
