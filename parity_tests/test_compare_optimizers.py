@@ -64,6 +64,16 @@ def test_another_group_or_owner_is_another_way() -> None:
     assert "stepped by AdamW (group 0) in the artifact's" in found.message
 
 
+def test_a_parameter_that_only_the_artifact_leaves_out_has_its_group_s_line() -> None:
+    def leave_out(rank: Rank) -> None:
+        (dropped,) = (one for one in rank.optimizers[0].parameters if one.name == "head.weight")
+        rank.optimizers[0].parameters.remove(dropped)
+
+    found = judged(artifact_ranks(leave_out)).findings[0]
+    assert (found.code, found.place) == ("OPT001", Place(file="recipe/train.py", line=100 + line_of('{"params"')))
+    assert found.message.endswith("held by no optimizer in the artifact's")
+
+
 def test_a_class_that_the_builder_renamed_is_the_same_class() -> None:
     def rename(rank: Rank) -> None:
         rank.optimizers[0].name = rank.optimizers[0].algorithm = "AdamW_2"

@@ -171,7 +171,7 @@ def _plans(case: Case, local: Receipt, artifact: Receipt, here: Rank, there: Ran
         a, b = left.get(name), right.get(name)
         if a is not None and b is not None and a[1:] == b[1:] and _same(case, local, artifact, a[0], b[0]):
             continue
-        line = case.source.call(_class(b[0])) if b is not None else None
+        line = case.source.call(_class(b[0])) if b is not None else _group(case, left[name][1])
         return finding(
             OPT001,
             f"parameter {name} is {_told(a)} in the local run and {_told(b)} in the artifact's",
@@ -252,6 +252,20 @@ def _line(case: Case, optimizer: str, name: str, value: Any, alone: bool) -> int
     if given:
         return min(given)[1]
     return min((call.lineno for call in calls), default=None) or case.source.call("step")
+
+
+def _group(case: Case, number: int) -> int | None:
+    """Where a group of parameters is made, where the program writes out one list of groups."""
+    lists = [
+        node.elts
+        for node in ast.walk(case.source.tree)
+        if isinstance(node, ast.List) and node.elts and all(map(_makes_group, node.elts))
+    ]
+    return lists[0][number].lineno if len(lists) == 1 and number < len(lists[0]) else None
+
+
+def _makes_group(node: ast.expr) -> bool:
+    return isinstance(node, ast.Dict) and any(key is not None and _is(key, "params") for key in node.keys)
 
 
 def _is(node: ast.expr, name: str) -> bool:
