@@ -283,6 +283,19 @@ def sample_change() -> ChangeTrial:
     return change.conclude(pairs, LAUNCH, PROFILE, changed, gate, results, ran(100, 1.0, 1.2003))
 
 
+def test_what_runs_are_too_short_for_is_said() -> None:
+    report = sample_change()
+    assert means(report)["what the step time costs"].startswith("+0.00146 bpb")
+    short = change.compare(ran(6, 1.0, 1.2), ran(6, 1.0, 1.1), PROFILE)
+    assert short.steps_cost is None
+    cut = report.model_copy(update={"pairs": [short], "steps_cost": None, "per_step": None})
+    assert means(cut)["what the step time costs"] == "not told: 6 losses of the old program are too few for a curve"
+    assert "learned per step" not in means(cut)
+    assert facts(report)["gate"].startswith("8 updates of each")
+    once = report.model_copy(update={"gate": report.gate.model_copy(update={"updates": 1})})
+    assert facts(once)["gate"].startswith("1 update of each")
+
+
 def test_a_page_shows_both_curves_over_steps_and_over_seconds() -> None:
     report = sample_change()
     assert (report.decision, report.control_drift) == ("adopt", pytest.approx(0.0003))

@@ -73,7 +73,7 @@ def change_page(report: ChangeTrial) -> str:
 def facts(report: ChangeTrial) -> dict[str, str]:
     """What was tried, and what the gate and the control said."""
     gate = report.gate
-    told = f"{gate.updates} updates of each in turns"
+    told = f"{gate.updates} update{'' if gate.updates == 1 else 's'} of each in turns"
     if gate.time_ratio is not None:
         told += f", a step takes {gate.time_ratio:.3f} times as long"
     if gate.loss_difference is not None:
@@ -92,6 +92,9 @@ def means(report: ChangeTrial) -> dict[str, str]:
         "what the step time costs": _spread(report.steps_cost),
         "learned per step": _spread(report.per_step),
     }
+    if report.pairs and not found["what the step time costs"]:
+        fewest = min(len(pair.old.losses) for pair in report.pairs)
+        found["what the step time costs"] = f"not told: {fewest} losses of the old program are too few for a curve"
     slopes = [pair.bpb_per_percent for pair in report.pairs if pair.bpb_per_percent is not None]
     if slopes:
         found["1 % more steps"] = f"{_signed(-sum(slopes) / len(slopes))} bpb by the old program's own curve"

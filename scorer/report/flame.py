@@ -97,7 +97,7 @@ def disturbed(report: UpdateProfile) -> str:
     graphs = " Operators of a compiled graph stand at the function that was compiled." if report.graphs else ""
     return (
         f"A profiled update takes {report.distortion:.3f} times as long as the plain one before it (median of "
-        f"{len(plain)} pairs in the same run).{graphs}"
+        f"{len(plain)} pair{'' if len(plain) == 1 else 's'} in the same run).{graphs}"
     )
 
 

@@ -57,8 +57,8 @@ def decide(measured: Measured, rules: TrialRules) -> tuple[Decision, str]:
     outside = [ratio for ratio in measured.step_ratios if not low <= ratio <= high]
     if outside:
         return "confounded", (
-            f"The new program makes {outside[0]:.3f} times the old one's steps, outside {low:g} to {high:g}: what is "
-            f"learned per step and what the step time does cannot be told apart."
+            f"In equal time the new program makes {outside[0]:.3f} times the old one's steps, outside {low:g} to "
+            f"{high:g}: what is learned per step and what the step time does cannot be told apart."
         )
     drift = measured.control_drift
     if drift is not None and abs(drift) > rules.control_drift_bpb:
