@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nki
 import nki.isa as nisa
@@ -207,6 +207,33 @@ def test_results_are_shared_hbm_and_fully_written(buffer: Any, rows: int, messag
             kernel(x)
         line = kernel.func.__code__.co_firstlineno
         assert (caught.value.file, caught.value.line) == (__file__, line), "where the kernel is defined"
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_a_named_tuple_goes_in_and_comes_out() -> None:
+    @nki.jit
+    def kernel(given: Pair) -> Pair:
+        results = []
+        for tile in given:
+            results.append(nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm))
+            nisa.dma_copy(dst=results[-1], src=tile)
+        assert given.first is given[0]
+        return Pair(*results)
+
+    x, y = numbers(4, 6), numbers(4, 6, seed=1)
+    for lnc in (1, 2):
+        found = kernel[lnc](Pair(first=x, second=y))
+        assert isinstance(found, Pair)
+        assert same_bits(found.first, x)
+        assert same_bits(found.second, y)
+    with pytest.raises(nki.NkiValidationError, match=r"argument 0\.1: shape \(\)"):
+        kernel(Pair(first=x, second=np.array(1.0, np.float32)))
+    with pytest.raises(nki.NkiValidationError, match=r"result 1: None; a kernel returns"):
+        nki.jit(lambda x: Pair(x, None))(x)
 
 
 def test_a_result_is_a_tensor_and_a_whole_one() -> None:

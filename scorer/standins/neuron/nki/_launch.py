@@ -73,7 +73,7 @@ def run(
         tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
         found = results[0]
         if isinstance(found, (tuple, list)):
-            return type(found)(_result(item, position, tensors, arguments) for position, item in enumerate(found))
+            return _like(found, [_result(item, position, tensors, arguments) for position, item in enumerate(found)])
         return None if found is None else _result(found, 0, tensors, arguments)
     finally:
         launch.end()
@@ -122,7 +122,7 @@ def _result(found: Any, position: int, owners: dict[int, Argument], arguments: l
 def _leaves(labelled: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
     """The values inside nested tuples, lists and dictionaries, with where they are: `0`, `weights.1`."""
     for label, value in labelled:
-        if type(value) in (tuple, list):
+        if _is_sequence(value):
             yield from _leaves([(f"{label}.{position}", part) for position, part in enumerate(value)])
         elif type(value) is dict:
             yield from _leaves([(f"{label}.{key}", part) for key, part in value.items()])
@@ -130,10 +130,21 @@ def _leaves(labelled: list[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
             yield label, value
 
 
+def _is_sequence(value: Any) -> bool:
+    """A tuple, named or not, or a list."""
+    return type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_make"))
+
+
+def _like(sequence: Any, parts: list[Any]) -> Any:
+    """`parts` in a sequence of the same type."""
+    make = getattr(sequence, "_make", type(sequence))
+    return make(parts)
+
+
 def _wrapped(value: Any, by_value: dict[int, NkiTensor]) -> Any:
     """`value` with every tensor argument inside it as the kernel sees it."""
-    if type(value) in (tuple, list):
-        return type(value)(_wrapped(part, by_value) for part in value)
+    if _is_sequence(value):
+        return _like(value, [_wrapped(part, by_value) for part in value])
     if type(value) is dict:
         return {key: _wrapped(part, by_value) for key, part in value.items()}
     return by_value.get(id(value), value)
