@@ -1,6 +1,7 @@
 """The review of a whole artifact: manifest, map, size, profile settings, speed."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,18 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     (directory / "train.py").write_bytes(b"x = '\xff'\n")
     with pytest.raises(ArtifactError, match="byte 5 is not UTF-8"):
         Artifact.load(directory)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_what_might_never_end_is_not_read(kind: str, tmp_path: Path) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "train.py"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "large":
+        path.touch()
+        os.truncate(path, (64 << 20) + 1)
+    with pytest.raises(ArtifactError, match="67,108,865 bytes" if kind == "large" else "no regular file"):
+        Artifact.from_file(path, "")
 
 
 def test_rules_are_documented() -> None:

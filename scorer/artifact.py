@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 from scorer.contest import Profile
 from scorer.findings import Place
 
+LARGEST = 64 << 20  # bytes of a file that is read at all; what a contest takes is far less
 MAP_VERSION = 1
 MANIFEST_VERSION = 1
 LAUNCH_FILE, MANIFEST_FILE, MAP_FILE = "launch-command.txt", "manifest.json", "train.py.map"
@@ -138,6 +140,11 @@ def _check_name(name: str, path: Path, profile: Profile) -> None:
 
 def _read_text(path: Path) -> str:
     try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a device might never end
+            raise ArtifactError(f"{path}: no regular file; name the submission's file itself")
+        if found.st_size > LARGEST:
+            raise ArtifactError(f"{path}: {found.st_size:,} bytes; expected source text; name the submission's file")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ArtifactError(
