@@ -29,5 +29,5 @@ def test_chunks_may_be_taken_in_other_orders(name: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(nki.Kernel, "__call__", both)
     CASES[name].make(SIZE)[0]()
-    assert len(moved) == 2
+    assert len(moved) >= 2  # forward and backward
     assert min(moved) > 0  # the orders were other ones
