@@ -264,7 +264,8 @@ def trainers(session: nox.Session) -> None:
 @nox.session(venv_backend="none", requires=["base"])
 def tests(session: nox.Session) -> None:
     """Run the tests (everything but the long suites)."""
-    python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs)
+    # Each worker has a core of its own: threads of torch's would only wait for each other.
+    python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs, OMP_NUM_THREADS="1")
 
 
 @nox.session(venv_backend="none", requires=["base"])

@@ -1,7 +1,11 @@
-"""One rank of one, run in a process forked from one that has imported torch already.
+"""Programs run in processes forked from one that has imported torch already: nearly all of a short run is imports.
 
-Nearly all of a short run's time is imports. The same program runs under the same observer, without launcher and room:
-for what a program computes and what is seen of it, not for what it is like to start one.
+`run` runs one rank of one under the observer, without launcher and room: for what a program computes and what is seen
+of it, not for what it is like to start one. As a script this is a launcher, for rooms:
+
+    python forked.py --nproc_per_node=2 train.py
+
+It starts ranks as torchrun does, says nothing of those that fail, and imports torch once for all of them.
 """
 
 from __future__ import annotations
@@ -13,10 +17,14 @@ import multiprocessing.forkserver
 import os
 import resource
 import runpy
+import signal
+import socket
 import sys
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).parents[1]
 OBSERVER = ROOT / "scorer" / "room" / "observer" / "path" / "sitecustomize.py"
@@ -67,31 +75,39 @@ def _start_server() -> None:
 
 
 def _run(program: Program) -> None:
-    """In the forked process: become what `python COMMAND` starts, and end as it ends."""
+    """In the forked process: its limits and its output, then the program."""
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
     importlib.import_module(_PRELOADED)
-    os.environ.clear()
-    os.environ.update(program.environment)
     os.chdir(program.work)
     log = os.open(program.log, os.O_WRONLY | os.O_CREAT)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    if threads := program.environment.get("OMP_NUM_THREADS"):  # which torch asked for when it was imported
+    _become(program.command, program.environment, program.path)
+
+
+def _become(command: tuple[str, ...], environment: Mapping[str, str], path: tuple[str, ...]) -> NoReturn:
+    """Be what `python COMMAND` starts here in this environment, and end as it ends."""
+    os.environ.clear()
+    os.environ.update(environment)
+    if threads := environment.get("OMP_NUM_THREADS"):  # which torch asked for when it was imported
         sys.modules["torch"].set_num_threads(int(threads))
-    module = program.command[1] if program.command[0] == "-m" else None
-    sys.argv = [*program.command[1 if module else 0 :]]
+    module = command[1] if command[0] == "-m" else None
+    sys.argv = [*command[1 if module else 0 :]]
+    first = Path.cwd() if module else Path(command[0]).resolve().parent
     own = [place for place in sys.path if place.startswith((sys.prefix, sys.base_prefix))]
-    sys.path[:] = [str(program.work), *program.path, *own]
-    for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
+    sys.path[:] = [str(first), *path, *own]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("parity_tests", "__mp_main__")]:
         del sys.modules[name]  # the program has imported nothing yet
+    sys.modules["__main__"] = types.ModuleType("__main__")
     sys.dont_write_bytecode = True
     runpy.run_path(str(OBSERVER))
+    sys.modules["torch"]._import_device_backends()  # as torch does at the end of its import
     code = 0
     try:
         if module:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(program.command[0], run_name="__main__")
+            runpy.run_path(command[0], run_name="__main__")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception as error:  # whatever the program raises ends it, as the interpreter would
@@ -101,3 +117,34 @@ def _run(program: Program) -> None:
     sys.stdout.flush()
     atexit._run_exitfuncs()  # a forked process has no exit of its own
     os._exit(code)
+
+
+def _launch(ranks: int, command: tuple[str, ...]) -> int:
+    """Start the ranks and wait for them; the first that fails ends the others. The exit code."""
+    path = tuple(place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place)
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # a rank's device is its own
+    importlib.import_module("torch._dynamo")
+    del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    shared |= {"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks)}
+    running = set()
+    for rank in range(ranks):
+        child = os.fork()
+        if child == 0:
+            _become(command, {**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}, path)
+        running.add(child)
+    failed = False
+    while running:
+        child, status = os.wait()
+        running.discard(child)
+        if status and not failed:
+            failed = True
+            for other in running:
+                os.kill(other, signal.SIGKILL)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(_launch(int(sys.argv[1].partition("=")[2]), tuple(sys.argv[2:])))

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -240,17 +240,29 @@ def plan(nproc: int = 1) -> LaunchPlan:
     )
 
 
+def quick(launch: LaunchPlan) -> LaunchPlan:
+    """The same launch by a launcher that imports torch once for itself and all ranks."""
+    return replace(launch, launcher=[sys.executable, forked.__file__])
+
+
 def run_artifact(
-    directory: Path, source: str, *, nproc: int = 1, data: Mapping[str, str] = MappingProxyType({}), **fields: Any
+    directory: Path,
+    source: str,
+    *,
+    nproc: int = 1,
+    torchrun: bool = False,
+    data: Mapping[str, str] = MappingProxyType({}),
+    **fields: Any,
 ) -> Receipt:
     """Run `source` as a whole lane; `fields` override those of the LaneSpec, `profile` the profile.
 
-    `data` are files of the kit's data, as path -> text.
+    `torchrun`: by torch's launcher, for what depends on it; else by forked.py. `data` are files of the kit's data, as
+    path -> text.
     """
     directory.mkdir(parents=True, exist_ok=True)
     train_py = directory / "train.py"
     train_py.write_text(source)
-    launch = plan(nproc)
+    launch = plan(nproc) if torchrun else quick(plan(nproc))
     chosen = fields.pop("profile", profile())
     progress = fields.pop("progress", None)
     spec = LaneSpec(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.room_programs import Alone, line_of, plan, profile, program, run_alone, run_artifact, small_kit
+from parity_tests.room_programs import Alone, line_of, plan, profile, program, quick, run_alone, run_artifact, small_kit
 from scorer.room.cleanroom import PROTECTIONS
 from scorer.room.lane import LaneSpec, run_lane
 from scorer.room.receipts import Clock, Lane, Outcome
@@ -160,7 +160,9 @@ def test_a_recipe_finds_what_its_author_keeps_at_home(tmp_path: Path, monkeypatc
     monkeypatch.setenv("HOME", str(home))
     source = program(f'if step == 0: print("table:", open("{home}/table.txt").read())')
     (root / "train.py").write_text(source)
-    spec = LaneSpec(lane=Lane.LOCAL, plan=plan(), source=root, clock=Clock(kind="virtual", seconds_per_update=0.5))
+    spec = LaneSpec(
+        lane=Lane.LOCAL, plan=quick(plan()), source=root, clock=Clock(kind="virtual", seconds_per_update=0.5)
+    )
     seen = run_lane(spec, profile(), small_kit(tmp_path / "kit"), tmp_path / "keep")
     assert (seen.outcome, seen.observed_findings) == (Outcome.COMPLETE, [])
     assert "table: of the author" in seen.log_tail

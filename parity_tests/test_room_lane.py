@@ -7,8 +7,10 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,7 +34,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Receipt, Path, list
     """Two ranks, six updates, watched; the receipt, where it was run, and its progress."""
     directory = tmp_path_factory.mktemp("clean")
     told: list[str] = []
-    return run_artifact(directory, TWO_RANKS, nproc=2, progress=told.append), directory, told
+    return run_artifact(directory, TWO_RANKS, nproc=2, torchrun=True, progress=told.append), directory, told
 
 
 def test_a_clean_run_is_complete_and_raises_nothing(clean: tuple[Receipt, Path, list[str]]) -> None:
@@ -134,7 +136,7 @@ def test_a_rehearsal_has_the_real_clock_and_no_hashes(tmp_path: Path) -> None:
 
 def test_an_exception_in_one_rank_is_named_with_its_line(tmp_path: Path) -> None:
     source = TWO_RANKS.replace("    pass\n", '    if (step, rank) == (2, 1): raise ValueError("no luck")\n')
-    seen = run_artifact(tmp_path, source, nproc=2)
+    seen = run_artifact(tmp_path, source, nproc=2, torchrun=True)
     assert (seen.outcome, seen.exit_code) == (Outcome.FAILED, 1)
     assert seen.problem == "rank 1: ValueError: no luck"
     assert seen.problem_site is not None
@@ -154,22 +156,30 @@ def test_a_missing_module_is_a_finding_of_its_own(tmp_path: Path) -> None:
 
 def test_a_killed_rank_is_told_as_such_and_its_record_is_kept(tmp_path: Path) -> None:
     source = TWO_RANKS.replace("    pass\n", "    if (step, rank) == (2, 1): os.kill(os.getpid(), 9)\n")
-    seen = run_artifact(tmp_path, source, nproc=2)
+    seen = run_artifact(tmp_path, source, nproc=2, torchrun=True)
     assert seen.outcome is Outcome.FAILED
     assert seen.problem == "rank 1 was killed by SIGKILL"
     assert codes(seen) == ["RUN001"]
     assert len(seen.ranks[1].updates) == 3
 
 
-def test_a_run_that_does_not_end_is_ended_and_its_updates_are_kept(tmp_path: Path) -> None:
-    limited = short_profile()
-    limited = limited.model_copy(update={"budget": limited.budget.model_copy(update={"run_timeout_seconds": 30.0})})
+def test_a_run_that_does_not_end_is_ended_and_its_updates_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    limit = short_profile().budget.run_timeout_seconds
+
+    def monotonic() -> float:
+        """As long as the limit passes in the moment in which both updates are told."""
+        return time.monotonic() + (limit if len(told) == 2 else 0.0)
+
+    monkeypatch.setattr("scorer.room.lane.time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
     hang = "import threading\nif step == 1: threading.Event().wait()"
-    seen = run_artifact(tmp_path, program(hang), profile=limited)
+    seen = run_artifact(tmp_path, program(hang), progress=told.append)
     assert (seen.outcome, seen.exit_code) == (Outcome.TIMED_OUT, None)
     assert codes(seen) == ["RUN002"]
     assert seen.problem is not None
-    assert "30 s" in seen.problem
+    assert f"{limit:g} s" in seen.problem
     assert len(seen.ranks[0].updates) == 2
 
 
