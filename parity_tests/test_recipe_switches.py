@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from builder.produce import Request, build
+from scorer.artifact import Artifact
+from scorer.contest import load
+from scorer.review import review
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "recipe/kernels").glob("*.py"))
@@ -23,6 +26,10 @@ CHOICES: dict[str, tuple[dict[str, Any], set[str]]] = {
     "chunked loss": (
         OFF | {"loss": "chunked"},
         {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchHeadCrossEntropy"},
+    ),
+    "chunked loss with n-grams": (
+        OFF | {"loss": "chunked", "ngram": "torch"},
+        {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchNgramHeadCrossEntropy", "TorchNgramMix"},
     ),
     "other torch operations": (
         OFF | {"activation": "swiglu", "conv_taps": 2, "fused_attention": "false"},
@@ -147,7 +154,7 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
         {"attention_every": 2, "window_pattern": "SL", "attention_window": 9, "fused_attention": "false"}
         | {"skips": "true"},
         {"MLPBlock", "RecallingStack", "Skip"},
-        {"layer % 2", "(9, 9, 0)[layer]", "recall", "window_pattern"},
+        {"range(0, 3, 2)", "(9, 9, 0)[layer]", "recall", "window_pattern"},
     ),
     "embeddings": (
         {"residual_mix": "true", "value_embeddings": "true"},
@@ -157,7 +164,7 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
     "experts": (
         {"experts": 4, "expert_width": 16, "attention_every": 2, "loss": "fused"},
         {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT", "RoutedFusedHeadGPT", "FusedHeadGPT"},
-        {"layer % 2", "'balance'", "active_params_M", "with_gradient"},
+        {"range(0, 3, 2)", "'balance'", "active_params_M", "with_gradient"},
     ),
     "further tokens": (
         {"future_tokens": 2},
@@ -194,6 +201,28 @@ def test_a_switch_of_the_stack_brings_its_classes_and_words_and_no_others(name: 
     code = "\n".join(line for line in ast.unparse(ast.parse(text)).splitlines() if '"""' not in line)
     everywhere = {word for _, _, some in SWITCHES.values() for word in some}
     assert {word for word in everywhere if word in code} == words
+
+
+def test_layers_without_attention_are_no_choice_between_its_kernel_and_other_code(tmp_path: Path) -> None:
+    config = ROOT / "recipe/configs/baseline-embedded.yaml"
+    request = Request(
+        settings=ROOT / "recipe/build.yaml",
+        config=config,
+        sets=("depth=5", "attention=nki", "attention_every=3"),
+        contest="embedded",
+    )
+    text = build(request).files["train.py"].decode()
+    file = tmp_path / "train.py"
+    launch = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=2 train.py"
+
+    def codes(source: str) -> set[str]:
+        file.write_text(source, encoding="utf-8")
+        return {finding.code for finding in review(Artifact.from_file(file, launch), load("embedded"))}
+
+    assert codes(text) == set()
+    core = "    core = make_layer_core(layer)\n"
+    assert text.count(core) == 1
+    assert codes(text.replace(core, f"    if layer % 3 > 0:\n        return make_mlp_block()\n{core}")) == {"REV028"}
 
 
 LOOP = {

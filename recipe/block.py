@@ -138,13 +138,17 @@ def make_blocks(config: Config, dtype: torch.dtype) -> list[nn.Module]:
     """The blocks that the configuration names; `dtype`: of the activations."""
     if config.layers_alike:
         return [make_block(config, make_attention(config, make_attention_core(config))) for _ in range(config.depth)]
-    return [make_layer(config, layer, dtype) for layer in range(config.depth)]
+    blocks: list[nn.Module] = []
+    for layer in range(0, config.depth, config.attention_every):
+        blocks.append(make_layer(config, layer, dtype))
+        if config.attention_every > 1:
+            last = min(layer + config.attention_every, config.depth)
+            blocks += [make_mlp_block(config) for _ in range(layer + 1, last)]
+    return blocks
 
 
-def make_layer(config: Config, layer: int, dtype: torch.dtype) -> Block | MLPBlock:
-    """The block that stands at a place, counted from 0; `dtype`: of the activations."""
-    if config.attention_every > 1 and layer % config.attention_every > 0:
-        return make_mlp_block(config)
+def make_layer(config: Config, layer: int, dtype: torch.dtype) -> Block:
+    """The block with attention that stands at a place, counted from 0; `dtype`: of the activations."""
     core = make_layer_core(config, layer)
     if config.value_embeddings and layer in config.value_layers:
         return make_block(config, make_embedded_attention(config, core, dtype))

@@ -125,7 +125,13 @@ def make_gated_activation(config: Config) -> NkiSwiGLU | TorchSwiGLU:
 
 def make_loss(
     config: Config,
-) -> NkiHeadCrossEntropy | TorchHeadCrossEntropy | NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy:
+) -> (
+    NkiHeadCrossEntropy
+    | TorchHeadCrossEntropy
+    | TorchNgramHeadCrossEntropy
+    | NkiSoftcapCrossEntropy
+    | TorchSoftcapCrossEntropy
+):
     """The loss that the configuration names."""
     if config.loss == "fused":
         return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)

@@ -106,10 +106,15 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
         return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None
 
 
-class TorchNgramHeadCrossEntropy(TorchHeadCrossEntropy):
+class TorchNgramHeadCrossEntropy(nn.Module):
     """The same where a few of a row's logits have a bias, as `ngram_mix` adds it."""
 
-    def forward(  # type: ignore[override]
+    def __init__(self, cap: float) -> None:
+        """`cap`: of the logits; 0: none."""
+        super().__init__()
+        self.cap = cap
+
+    def forward(
         self, x: Tensor, weight: Tensor, targets: Tensor, factor: Tensor, follower: Tensor, gain: Tensor
     ) -> Tensor:
         """x [..., D], weight [V, D], targets [...]; of each position the factor [...], its followers, which all differ,
