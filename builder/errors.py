@@ -113,7 +113,7 @@ CODES: dict[str, Code] = {
         "name what is needed",
     ),
     "BLD030": Code(
-        "a config used in a way that cannot be frozen",
+        "a config used in a way that cannot be frozen, or made of other values than the settings by its loader",
         "a field would be read that is no literal any more",
         "read fields of an annotated parameter",
     ),

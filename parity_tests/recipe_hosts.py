@@ -1,4 +1,4 @@
-"""What one of two hosts runs in test_recipe_hosts.py, under its own torchrun."""
+"""What one rank runs in test_recipe_hosts.py, under torchrun: `python -m parity_tests.recipe_hosts NAME DIRECTORY`."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ KNOBS: dict[str, Any] = {
     "world_size": 2, "vocab_size": 2048, "depth": 2, "batch_size": 2, "num_steps": 4, "seq_len": 32,
     "bigram_rows": 97, "bigram_width": 8, "clip": 0.2, "ema_decay": 0.5,
 }  # fmt: skip
+SHARDING = {"sharded": "fsdp", "whole": "none"}
 
 
-def sharded() -> Config:
-    """The run in shards."""
-    return on_cpu(**KNOBS, sharding="fsdp")
+def config_of(name: str) -> Config:
+    """The run in shards, or that without them."""
+    return on_cpu(**KNOBS, sharding=SHARDING[name])
 
 
-def run(directory: Path) -> None:
-    """Train in shards and without them; the ranks leave the weights of both."""
+def run(name: str, directory: Path) -> None:
+    """Train; the rank leaves its weights. One group for a process: torchrun's store remembers the first one's ranks."""
     torch.set_num_threads(1)
-    for name, config in (("sharded", sharded()), ("whole", on_cpu(**KNOBS))):
-        (directory / name).mkdir(exist_ok=True)
-        os.chdir(directory / name)
-        rank = prepare.get_dist_info()[1]
-        torch.save(train(config).state_dict(), f"{rank}.pt")
+    (directory / name).mkdir(exist_ok=True)
+    os.chdir(directory / name)
+    rank = prepare.get_dist_info()[1]
+    torch.save(train(config_of(name)).state_dict(), f"{rank}.pt")
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]))
+    run(sys.argv[1], Path(sys.argv[2]))

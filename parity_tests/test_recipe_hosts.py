@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from parity_tests.recipe_hosts import sharded
+from parity_tests.recipe_hosts import config_of
 from recipe.checkpoint import CHECKPOINT, load_model
 from recipe.model import make_model
 from scorer.contest import load
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_two_hosts_train_in_shards_what_they_train_without_and_one_device_loads_it(tmp_path: Path) -> None:
-    """Two launches of one rank each on this machine, as on two: about 15 seconds of processor time."""
+    """Two launches of one rank each on this machine, as on two; one of two ranks for the run without shards."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -29,23 +29,31 @@ def test_two_hosts_train_in_shards_what_they_train_without_and_one_device_loads_
     environment = os.environ | {
         "NEURON_COMPETITION_R1_CACHE_DIR": kit, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"
     }  # fmt: skip
-    launch = [
-        sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d",
-        f"--rdzv_endpoint=127.0.0.1:{port}", "--rdzv_id=hosts", "-m", "parity_tests.recipe_hosts", str(tmp_path),
-    ]  # fmt: skip
-    hosts = [
-        subprocess.Popen(launch, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for _ in range(2)
-    ]
-    said = [host.communicate(timeout=300)[0] for host in hosts]
-    assert [host.returncode for host in hosts] == [0, 0], said
+    torchrun, meet = [sys.executable, "-m", "torch.distributed.run"], f"--rdzv_endpoint=127.0.0.1:{port}"
+    program = ["-m", "parity_tests.recipe_hosts"]
+    host = ["--nnodes=2", "--nproc_per_node=1", "--rdzv_backend=c10d", meet, "--rdzv_id=hosts", *program, "sharded"]
+    alone = ["--standalone", "--nproc_per_node=2", *program, "whole"]
+    for launches in ([host, host], [alone]):
+        running = [
+            subprocess.Popen(
+                [*torchrun, *words, str(tmp_path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for words in launches
+        ]  # fmt: skip
+        try:
+            said = [one.communicate(timeout=120)[0] for one in running]
+        finally:
+            for one in running:
+                one.terminate()  # torchrun ends its ranks
+        assert [one.returncode for one in running] == [0] * len(running), said
     results = {
         name: [torch.load(tmp_path / name / f"{rank}.pt", weights_only=True) for rank in range(2)]
         for name in ("sharded", "whole")
     }
-    loaded = load_model(str(tmp_path / "sharded" / CHECKPOINT), "cpu", sharded())
-    torch.manual_seed(sharded().seed)
-    start = make_model(sharded(), torch.float32)
+    loaded = load_model(str(tmp_path / "sharded" / CHECKPOINT), "cpu", config_of("sharded"))
+    torch.manual_seed(config_of("sharded").seed)
+    start = make_model(config_of("sharded"), torch.float32)
     start.initialize()
     for name, tensor in loaded.state_dict().items():
         assert all(torch.equal(tensor, each[name]) for each in results["sharded"]), name

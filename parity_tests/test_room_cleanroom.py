@@ -98,6 +98,18 @@ os.wait()
         assert room.leftover_processes() == []
 
 
+def test_a_command_that_lies_in_the_temporary_directory_is_nothing_that_it_left() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory, Room() as room:
+        program = Path(directory) / "program.py"
+        program.write_text("open('/tmp/own', 'w').close()\n")
+        process = room.popen([sys.executable, str(program)], room.environment())
+        assert process.wait(30) == 0
+        assert [name for name in room.leftover_files() if directory in name] == []
+        if process.protections["files"] is None:
+            assert room.leftover_files() == ["/tmp/own"]
+    Path("/tmp/own").unlink(missing_ok=True)  # where the kernel gives no room a /tmp of its own
+
+
 def test_leftover_files_are_told_but_not_those_that_were_given_or_allowed() -> None:
     code = """
 import pathlib

@@ -202,18 +202,17 @@ class Keeper:
         found = []
         for place in self.memory_places:
             for directory, _, files in os.walk(place):
-                if not self.is_room(directory):
-                    found += [f"{directory}/{file}" for file in files]
+                found += [path for path in (f"{directory}/{file}" for file in files) if not self.is_room(path)]
         if self.own_ipc:
             for kind in ("shm", "sem", "msg"):
                 lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
                 found += [f"System V {kind} {line.split()[1]}" for line in lines]
         return sorted(found)
 
-    def is_room(self, directory: str) -> bool:
-        """Whether a directory is one that the view put into a memory file system."""
+    def is_room(self, file: str) -> bool:
+        """Whether a file is one that the view put into a memory file system, or lies in a directory that is."""
         shown = (*self.settings.view.visible, *self.settings.view.writable)
-        return any(directory == place or directory.startswith(f"{place}/") for place in shown)
+        return any(file == place or file.startswith(f"{place}/") for place in shown)
 
 
 def stop_each(pids: list[int], number: int) -> None:
