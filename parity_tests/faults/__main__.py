@@ -22,7 +22,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m parity_tests.faults", description=__doc__)
     parser.add_argument("ids", nargs="*", help="fault folders, by name or by the row they stand for; default: all")
     parser.add_argument("--clean", type=int, default=None, help="clean runs (default: 20 when all faults run, else 0)")
-    parser.add_argument("--each-code", action="store_true", help="only the first folder for each expected finding")
+    parser.add_argument(
+        "--each-code", action="store_true", help="only the first folder for each expected finding, none by stopwatch"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many runs beside each other (default: 2)")
     chosen = parser.parse_args()
     folders = sorted(p for p in FAULTS.iterdir() if (p / "fault.yaml").is_file())
@@ -32,6 +34,8 @@ def main() -> int:
             parser.error(f"no fault folder is named {' or '.join(chosen.ids)}; see {FAULTS.name}/")
     faults = {folder: Fault.read(folder) for folder in folders}
     if chosen.each_code:
+        # What a stopwatch decides is decided on a quiet machine, not beside another run.
+        faults = {folder: fault for folder, fault in faults.items() if fault.judge != "speed"}
         firsts = {fault.expect.code: folder for folder, fault in reversed(faults.items())}
         faults = {folder: fault for folder, fault in faults.items() if folder in firsts.values()}
     clean = chosen.clean if chosen.clean is not None else (0 if chosen.ids else 20)

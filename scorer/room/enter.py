@@ -199,20 +199,17 @@ class Keeper:
 
     def left_in_memory(self) -> list[str]:
         """Names of what is left in the room's memory file systems and among its System V objects."""
+        given = {os.path.realpath(path) for path in (*self.settings.view.visible, *self.settings.view.writable)}
         found = []
         for place in self.memory_places:
-            for directory, _, files in os.walk(place):
-                found += [path for path in (f"{directory}/{file}" for file in files) if not self.is_room(path)]
+            for directory, below, files in os.walk(place):
+                below[:] = [name for name in below if f"{directory}/{name}" not in given]
+                found += [path for path in (f"{directory}/{file}" for file in files) if path not in given]
         if self.own_ipc:
             for kind in ("shm", "sem", "msg"):
                 lines = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
                 found += [f"System V {kind} {line.split()[1]}" for line in lines]
         return sorted(found)
-
-    def is_room(self, file: str) -> bool:
-        """Whether a file is one that the view put into a memory file system, or lies in a directory that is."""
-        shown = (*self.settings.view.visible, *self.settings.view.writable)
-        return any(file == place or file.startswith(f"{place}/") for place in shown)
 
 
 def stop_each(pids: list[int], number: int) -> None:
