@@ -110,8 +110,9 @@ def _asked_path(source: Source, call: ast.Call) -> ast.expr | None:
     """The path of which a call asks whether it is there, or what it is."""
     if (source.resolve(call.func) or "") in ASKS_PATH:
         return call.args[0] if call.args else None
-    is_method = isinstance(call.func, ast.Attribute) and call.func.attr in ("exists", "is_file", "is_dir", "stat")
-    return call.func.value if is_method and isinstance(call.func, ast.Attribute) else None
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("exists", "is_file", "is_dir", "stat"):
+        return call.func.value
+    return None
 
 
 def _called(source: Source, node: ast.expr) -> ast.expr:
