@@ -141,16 +141,16 @@ def test_tolerances_let_rounding_pass_and_nothing_more(dtype: str) -> None:
     logits = 5 * torch.randn(4, 8, 32, generator=generator)
     rounding = unit([dtype])
     noise = rounding * logits * torch.randn(4, 8, 32, generator=generator).clamp(-2, 2) / 4
-    assert not compare(logits, logits, Change.NOTHING, rounding).exceeded
-    assert not compare(logits, logits + noise, Change.SHAPE, rounding).exceeded
-    assert compare(logits, logits + noise, Change.NOTHING, rounding).exceeded
+    assert not compare(logits, logits, Change.NOTHING, [dtype]).exceeded
+    assert not compare(logits, logits + noise, Change.SHAPE, [dtype]).exceeded
+    assert compare(logits, logits + noise, Change.NOTHING, [dtype]).exceeded
     one = torch.zeros_like(logits)
     one[1, 2, 3] = 2 * rounding * float(logits.log_softmax(-1).abs().max())
-    found = compare(logits, logits + one, Change.CONTENT, rounding)
+    found = compare(logits, logits + one, Change.CONTENT, [dtype])
     assert found.exceeded
     assert found.position == (1, 2, 3)
-    assert compare(logits, logits * (1 + 2 * rounding), Change.SHAPE, rounding).exceeded  # small, but everywhere
-    assert not compare(logits, logits + one, Change.SHAPE, rounding).exceeded
+    assert compare(logits, logits * (1 + 2 * rounding), Change.SHAPE, [dtype]).exceeded  # small, but everywhere
+    assert not compare(logits, logits + one, Change.SHAPE, [dtype]).exceeded
 
 
 @pytest.mark.parametrize("change", [Change.CONTENT, Change.SHAPE, Change.GRADIENTS])
@@ -161,8 +161,8 @@ def test_a_masked_token_and_a_shift_of_all_logits_loosen_nothing(change: Change)
     masked, other_masked = logits.clone(), other.clone()
     masked[..., 31] = other_masked[..., 31] = -1e7
     for expected, found in ((logits, other), (masked, other_masked), (logits + 1e4, other + 1e4)):
-        assert compare(expected, found, change, unit(["float32"])).exceeded
-    assert not compare(masked, masked, change, unit(["float32"])).exceeded
+        assert compare(expected, found, change, ["float32"]).exceeded
+    assert not compare(masked, masked, change, ["float32"]).exceeded
 
 
 def test_the_coarsest_dtype_counts() -> None:

@@ -127,6 +127,27 @@ def test_an_impure_model_is_named(
     assert words in found[code].message
 
 
+HALF = "return (h * self.gain).bfloat16()"
+LENGTH_TELLS = "if x.shape[1] < 16:\n    logits = logits * (1 + {})"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "codes"),
+    [
+        ({"mix": HALF}, []),
+        ({"mix": HALF, "after": LENGTH_TELLS.format("2**-9")}, []),
+        ({"mix": HALF, "after": LENGTH_TELLS.format("2**-6")}, ["PUR020"]),
+        ({"after": LENGTH_TELLS.format("2**-9")}, ["PUR020"]),
+        ({"mix": f"h = h + 1e-3 * torch.roll(e, -1, 1)\n{HALF}"}, ["PUR010"]),
+    ],
+    ids=["as it is", "half a rounding", "four roundings", "no such activations", "the same instructions"],
+)
+def test_activations_loosen_what_another_order_of_sums_may_change(
+    workshop: Workshop, pieces: dict[str, str], codes: list[str]
+) -> None:
+    assert [finding.code for finding in workshop.purity(submission(**pieces))] == codes
+
+
 def test_a_model_that_looks_ahead_and_aside_is_told_both(workshop: Workshop) -> None:
     text = submission(mix="h = h + torch.roll(e, -1, 1)", after="logits = logits - logits.mean(0) / 2")
     found = workshop.purity(text)

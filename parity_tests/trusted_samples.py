@@ -269,6 +269,7 @@ class Workshop:
         model = self.model(text)
         record = Record(model.source, model.forward_line)
         rows = random_rows(SCORED_ROWS) if scored is None else scored
+        model.observe(random_rows(1))
         purity.check(model, random_rows(), rows, small_profile().evaluation.purity, record)
         return record
 

@@ -360,12 +360,13 @@ class _Trial:
         assert self.sampler is not None
         assert self.checkpoint is not None
         first = self.evaluations[0]
+        tested = streams.purity_rows(self._purity_rows(), official.seq_len)
+        model.observe(tested[:1])
         scored_rows.verify(
             model, self.record, rules, self.sampler.samples, self.profile.evaluation.agreement_bpb,
             first.num_bytes / first.num_tokens,
         )  # fmt: skip
         self.findings += loading.check_weights(model, self.path, self.checkpoint, self.profile.files)
-        tested = streams.purity_rows(self._purity_rows(), official.seq_len)
         scored = streams.purity_rows(official.batch_size, official.seq_len)
         bench = purity.check(model, tested, scored, rules, self.record)
         surroundings.unregistered(bench)

@@ -8,7 +8,7 @@ import torch
 
 from scorer.findings import Finding, define
 from scorer.trusted.process import DTYPES, ModelProcess
-from scorer.trusted.replies import Failed, Forwarded, Loaded, Located, State
+from scorer.trusted.replies import Activations, Failed, Forwarded, Loaded, Located, State
 from scorer.trusted.sources import Source
 
 PUR001 = define(
@@ -78,7 +78,8 @@ class Model:
         self.process, self.source, self.loaded = process, source, loaded
         self.vocabulary = process.vocabulary
         self.forward_line: int | None = loaded.forward or source.function(process.submitted.hook)
-        self.dtypes: set[str] = set(loaded.dtypes)
+        self.dtypes: set[str] = set(loaded.dtypes)  # of parameters, buffers and logits
+        self.activations: set[str] = set()
         self.dtype: str | None = None  # of the logits, the same in every reply
         self.changed_input = False
         self.elsewhere: str | None = None  # a device other than the one asked for that logits came from
@@ -102,10 +103,9 @@ class Model:
         """
         slot, tokens = self._sent.pop(0)
         reply = self.process.receive()
-        where = f"for a batch of {tokens.shape[0]} x {tokens.shape[1]} tokens"
         if isinstance(reply, Failed):
-            error = reply.error
-            raise self._wrong(f"forward raises {error.type} {where}: {error.message}", error.line)
+            raise self._raised(reply, tokens)
+        where = _batch(tokens)
         assert isinstance(reply, Forwarded)
         expected = [*tokens.shape, self.vocabulary]
         if not reply.exact:
@@ -181,6 +181,15 @@ class Model:
             return None, self.forward_line
         return reply.module, reply.line or self.forward_line
 
+    def observe(self, tokens: torch.Tensor) -> None:
+        """Run one batch, int32 [rows, T], to see which dtypes the model's activations have."""
+        self.process.put(0, tokens)
+        reply = self.process.call("dtypes", slot=0, rows=tokens.shape[0], cols=tokens.shape[1])
+        if isinstance(reply, Failed):
+            raise self._raised(reply, tokens)
+        assert isinstance(reply, Activations)
+        self.activations.update(reply.dtypes)
+
     def state(self) -> dict[str, tuple[str, str]]:
         """Everything that the model keeps: name -> (kind, hash)."""
         reply = self.process.call("state")
@@ -189,5 +198,13 @@ class Model:
         assert isinstance(reply, State)
         return {name: (kind, value) for kind, name, value in reply.entries}
 
+    def _raised(self, failed: Failed, tokens: torch.Tensor) -> SubmissionError:
+        error = failed.error
+        return self._wrong(f"forward raises {error.type} {_batch(tokens)}: {error.message}", error.line)
+
     def _wrong(self, message: str, line: int | None = None) -> SubmissionError:
         return SubmissionError(self.source.raise_at(PUR006, message, line or self.forward_line))
+
+
+def _batch(tokens: torch.Tensor) -> str:
+    return f"for a batch of {tokens.shape[0]} x {tokens.shape[1]} tokens"

@@ -6,8 +6,8 @@ against the submission at most, and this is what is believed of each:
     Forwarded   that the batch is done. `dtype` says how to read the buffer, whose bits the submission chose anyway;
                 `exact`, `type`, `shape`, `device` and `input_intact` can only end the scoring or raise a finding.
                 The judge looks for itself whether the ids in the slot are as they were, and copies the logits once.
-    Loaded      nothing that would count for it: names and lines for messages, dtypes for the tolerance, of which the
-                widest is that of bfloat16.
+    Loaded, Activations     nothing that would count for it: names and lines for messages, dtypes for the tolerance,
+                of which the widest is that of bfloat16.
     State       hashes that should be equal before and after; a lie hides a change that the logits then show.
     Located, Conduct, Imported, Failed   words and lines for messages.
 
@@ -100,6 +100,12 @@ class State(Reply):
     entries: list[tuple[Word, Word, Word]]
 
 
+class Activations(Reply):
+    """The floating dtypes of one batch's activations."""
+
+    dtypes: Annotated[list[Word], Field(max_length=32)]
+
+
 class Located(Reply):
     """Where two runs differ first."""
 
@@ -122,6 +128,7 @@ KINDS: dict[str, type[Reply]] = {
     "load": Loaded,
     "forward": Forwarded,
     "state": State,
+    "dtypes": Activations,
     "locate": Located,
     "conduct": Conduct,
     "end": Done,

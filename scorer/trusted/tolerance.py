@@ -7,7 +7,9 @@
     gradients enabled           as for another shape: torch may choose another kernel for the same operation
 
 `unit` is the rounding of one operation, 2^-8 in bfloat16 and 2^-11 in float16; in float32, where rounding is below the
-order of summation, 64 roundings (2^-17).
+order of summation, 64 roundings (2^-17). It is that of the coarsest dtype among parameters, buffers and logits; where
+products may add up in another order, among activations too, since a sum at the border of two values of their dtype then
+rounds to the other one.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class Difference:
     allowed: float
     exceeded: bool
     position: tuple[int, ...]  # of the largest difference, in the compared tensor
+    dtypes: tuple[str, ...]  # from which `allowed` follows
     unit: str = "logit"
 
     def __str__(self) -> str:
@@ -59,8 +62,13 @@ def scored(logits: torch.Tensor) -> torch.Tensor:
     return torch.log_softmax(logits, -1).clamp(min=LEAST)
 
 
-def compare(expected: torch.Tensor, found: torch.Tensor, change: Change, rounding: float) -> Difference:
-    """Compare two equally shaped, finite fp32 tensors of logits [..., V]: bit by bit, or by what a score depends on."""
+def compare(expected: torch.Tensor, found: torch.Tensor, change: Change, dtypes: Iterable[str]) -> Difference:
+    """Compare two equally shaped, finite fp32 tensors of logits [..., V]: bit by bit, or by what a score depends on.
+
+    `dtypes`: that the model computes in.
+    """
+    names = tuple(sorted(dtypes))
+    rounding = unit(names)
     if change is not Change.NOTHING:
         expected, found = scored(expected), scored(found)
     apart = (expected - found).abs()
@@ -69,10 +77,11 @@ def compare(expected: torch.Tensor, found: torch.Tensor, change: Change, roundin
     largest = float(apart.flatten()[index])
     scale = float(expected.abs().max())
     if change is Change.NOTHING:
-        return Difference(largest, 0.0, largest > 0.0, position)
+        return Difference(largest, 0.0, largest > 0.0, position, names)
     if change is Change.CONTENT:
         allowed = rounding * scale
-        return Difference(largest, allowed, largest > allowed, position)
+        return Difference(largest, allowed, largest > allowed, position, names)
     allowed = LARGEST_FACTOR * rounding * scale
     mean_square, allowed_mean_square = float(apart.square().mean()), rounding**2 * float(expected.square().mean())
-    return Difference(largest, allowed, largest > allowed or mean_square > allowed_mean_square, position)
+    exceeded = largest > allowed or mean_square > allowed_mean_square
+    return Difference(largest, allowed, exceeded, position, names)

@@ -71,6 +71,7 @@ class Host:
             "load": self.load,
             "forward": self.forward,
             "state": self.state,
+            "dtypes": self.dtypes,
             "locate": self.locate,
             "conduct": self.conduct,
         }
@@ -209,6 +210,13 @@ class Host:
     def state(self, _: Json) -> Json:
         """Hashes of everything that the model keeps."""
         return {"entries": state(self.model)}
+
+    def dtypes(self, command: Json) -> Json:
+        """The floating dtypes that pass through the modules while the batch in a slot runs."""
+        inputs = self.inputs(self.tokens(command), fresh=True)
+        with Mode(self.model, {}):
+            found = tracing.dtypes(self.model, lambda: self.model(inputs))
+        return {"dtypes": sorted(found)}
 
     def locate(self, command: Json) -> Json:
         """The first module that makes a difference between the batches in `slot` and `other_slot`.

@@ -1,4 +1,4 @@
-"""The first module of a model whose outputs differ between two runs, where there should be no difference."""
+"""What passes through the modules of a model: where two runs differ first, and the dtypes that it computes in."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from types import CodeType
 from typing import Any
 
 import torch
+
+from .summaries import dtype
 
 Values = list[tuple[str, torch.Tensor]]
 Run = Callable[[], object]
@@ -20,10 +22,33 @@ def record(model: torch.nn.Module, shape: Sequence[int], run: Run) -> Values:
     """
     values: Values = []
 
+    def keep(name: str, value: torch.Tensor) -> None:
+        if value.dim() >= 3 and list(value.shape[:2]) == list(shape):
+            values.append((name, value.detach().to("cpu").clone()))
+
+    _watch(model, keep, run)
+    return values
+
+
+def dtypes(model: torch.nn.Module, run: Run) -> set[str]:
+    """Every floating dtype of what goes into a module or comes out of one in a run."""
+    found: set[str] = set()
+
+    def see(_: str, value: torch.Tensor) -> None:
+        if value.is_floating_point():
+            found.add(dtype(value))
+
+    _watch(model, see, run)
+    return found
+
+
+def _watch(model: torch.nn.Module, see: Callable[[str, torch.Tensor], object], run: Run) -> None:
+    """Show each module's inputs and outputs in the order of a run, with the module whose code made them."""
+
     def keep(name: str, found: Any) -> None:
         for value in found if isinstance(found, tuple) else (found,):
-            if isinstance(value, torch.Tensor) and value.dim() >= 3 and list(value.shape[:2]) == list(shape):
-                values.append((name, value.detach().to("cpu").clone()))
+            if isinstance(value, torch.Tensor):
+                see(name, value)
 
     def before(name: str) -> Callable[..., None]:
         return lambda _module, arguments: keep(name.rpartition(".")[0], arguments)
@@ -39,7 +64,6 @@ def record(model: torch.nn.Module, shape: Sequence[int], run: Run) -> Values:
     finally:
         for handle in handles:
             handle.remove()
-    return values
 
 
 def first_difference(

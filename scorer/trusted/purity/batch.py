@@ -65,7 +65,7 @@ def scoring_size(bench: Bench, scored: torch.Tensor, before: State) -> None:
     if difference.exceeded:
         row = ends[difference.position[0]]
         one = scored[row : row + 1]
-        module, line = model.locate(one, scored, [(0, row)], scored.shape[1], 16 * bench.rounding)
+        module, line = model.locate(one, scored, [(0, row)], scored.shape[1], bench.relative(Change.SHAPE))
         where = f", first in {module}" if module else ""
         message = f"a row's logits are different{when} than alone{where}"
         bench.failed(SIZE, when.strip(), message, line, difference, module=module)
@@ -90,8 +90,7 @@ def _same(
     if not difference.exceeded:
         bench.passed(test, what, difference)
         return True
-    relative = bench.rounding * (1 if change is Change.CONTENT else 16)
-    module, line = bench.model.locate(bench.first, tokens, pairs, bench.first.shape[1], relative)
+    module, line = bench.model.locate(bench.first, tokens, pairs, bench.first.shape[1], bench.relative(change))
     where = f", first in {module}" if module else ""
     bench.failed(test, what, f"a row's logits are different {what}{where}", line, difference, module=module)
     return False

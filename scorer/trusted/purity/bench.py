@@ -9,7 +9,7 @@ import torch
 from scorer.contest import Purity
 from scorer.trusted.model import Model
 from scorer.trusted.purity.record import Record, Test
-from scorer.trusted.tolerance import Change, Difference, compare, unit
+from scorer.trusted.tolerance import LARGEST_FACTOR, Change, Difference, compare, unit
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,33 @@ class Bench:
     second: torch.Tensor
     logits: torch.Tensor
 
-    @property
-    def rounding(self) -> float:
-        """The unit of the tolerance, of the coarsest dtype that the model computes in."""
-        return unit(self.model.dtypes)
+    def dtypes(self, change: Change) -> set[str]:
+        """What the tolerance follows from: activations are rounded alike where the same instructions run."""
+        reordered = change in (Change.SHAPE, Change.GRADIENTS)
+        return self.model.dtypes | self.model.activations if reordered else self.model.dtypes
+
+    def relative(self, change: Change) -> float:
+        """How far apart values may be within the model, relative to the largest."""
+        factors = {Change.NOTHING: 0.0, Change.CONTENT: 1.0}
+        return factors.get(change, LARGEST_FACTOR) * unit(self.dtypes(change))
 
     def compare(self, expected: torch.Tensor, found: torch.Tensor, change: Change) -> Difference:
         """Compare logits that should be equal."""
-        return compare(expected, found, change, self.rounding)
+        return compare(expected, found, change, self.dtypes(change))
 
     def passed(self, test: Test, trial: str, difference: Difference | None = None) -> None:
         """Note a trial that could have failed and did not."""
-        self.record.passed(test, trial, difference, self.model.dtypes)
+        self.record.passed(test, trial, difference, self._computed_in(difference))
 
     def failed(
         self, test: Test, trial: str, message: str, line: int | None, difference: Difference | None, **evidence: object
     ) -> None:
         """Note a trial that found something."""
         line = line or self.model.forward_line
-        self.record.failed(test, trial, message, line, difference, self.model.dtypes, **evidence)
+        self.record.failed(test, trial, message, line, difference, self._computed_in(difference), **evidence)
+
+    def _computed_in(self, difference: Difference | None) -> set[str]:
+        return self.model.dtypes if difference is None else set(difference.dtypes)
 
 
 def other_tokens(here: torch.Tensor, there: torch.Tensor) -> torch.Tensor:

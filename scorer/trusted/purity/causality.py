@@ -74,7 +74,7 @@ def looks_back(
     for row, cut in enumerate(cuts):
         difference = bench.compare(expected[row, :cut], logits[row, :cut], Change.CONTENT)
         if difference.exceeded:
-            module, line = model.locate(before, after, [(row, row)], cut, bench.rounding)
+            module, line = model.locate(before, after, [(row, row)], cut, bench.relative(Change.CONTENT))
             first = f" first in {module}" if module else ""
             position = difference.position[0]
             message = f"logits at position {position} change{first} when tokens from position {cut} on do{where}"

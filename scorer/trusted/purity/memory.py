@@ -40,7 +40,7 @@ def judge(record: Record, trial: str, before: int, after: int, allowed: int) -> 
     if before == 0:
         record.not_run(MEMORY, trial, "this machine does not tell what a process holds")
         return
-    grown = Difference(after - before, allowed, after - before > allowed, (), "bytes")
+    grown = Difference(after - before, allowed, after - before > allowed, (), (), "bytes")
     if grown.exceeded:
         record.failed(MEMORY, trial, f"after {trial} the model process holds {after - before} bytes more", None, grown)
     else:

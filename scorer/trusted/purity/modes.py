@@ -41,8 +41,8 @@ def mode_independent(bench: Bench) -> None:
         difference = bench.compare(bench.logits, logits, change)
         if difference.exceeded:
             pairs = [(row, row) for row in range(bench.first.shape[0])]
-            relative = 0.0 if change is Change.NOTHING else 16 * bench.rounding
-            module, line = model.locate(bench.first, bench.first, pairs, bench.first.shape[1], relative, **flags)
+            length = bench.first.shape[1]
+            module, line = model.locate(bench.first, bench.first, pairs, length, bench.relative(change), **flags)
             where = f", first in {module}" if module else ""
             message = f"the logits are different {what}{where}"
             bench.failed(MODES, what, message, branch or line, difference, module=module)

@@ -25,7 +25,7 @@ from scorer.trusted.model import Model
 from scorer.trusted.nats import cross_entropy
 from scorer.trusted.purity.bench import Bench, other_tokens
 from scorer.trusted.purity.record import Record, Test
-from scorer.trusted.tolerance import Change, Difference, scored
+from scorer.trusted.tolerance import Change, Difference, scored, unit
 
 PUR028 = define(
     "PUR028",
@@ -133,7 +133,8 @@ def verify(
         bench.record.void(SCORED, _rows(samples), "replacing a row's last tokens changes none of its logits")
     else:
         bench.passed(SCORED, _rows(samples), worst)
-        _worth(bench, gains, bench.rounding * sum(sizes) / len(sizes), agreement_bpb, bytes_per_token)
+        spread = unit(bench.dtypes(Change.SHAPE)) * sum(sizes) / len(sizes)
+        _worth(bench, gains, spread, agreement_bpb, bytes_per_token)
 
 
 def _worth(bench: Bench, gains: list[float], spread: float, agreement_bpb: float, bytes_per_token: float) -> None:
@@ -145,7 +146,7 @@ def _worth(bench: Bench, gains: list[float], spread: float, agreement_bpb: float
     error = min(float(values.std(unbiased=True)), spread) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     scale = 1 / (math.log(2) * bytes_per_token)
     gain, allowed = float(values.mean()) * scale, max(agreement_bpb, STANDARD_ERRORS * error * scale)
-    difference = Difference(gain, allowed, gain > allowed, (), "bpb")
+    difference = Difference(gain, allowed, gain > allowed, (), tuple(sorted(bench.dtypes(Change.SHAPE))), "bpb")
     trial = f"{len(gains)} targets, each right before the cut"
     if difference.exceeded:
         bench.failed(
