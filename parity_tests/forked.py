@@ -114,8 +114,11 @@ def _become(command: tuple[str, ...], environment: Mapping[str, str], path: tupl
         sys.last_value = error
         sys.excepthook(type(error), error, error.__traceback__)
         code = 1
-    sys.stdout.flush()
     atexit._run_exitfuncs()  # a forked process has no exit of its own
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = 120  # the interpreter's own code for output that could not be written
     os._exit(code)
 
 
