@@ -11,6 +11,7 @@ It starts ranks as torchrun does, says nothing of those that fail, and imports t
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
 import multiprocessing
 import multiprocessing.forkserver
@@ -104,12 +105,18 @@ def _become(command: tuple[str, ...], environment: Mapping[str, str], path: tupl
     sys.modules["torch"]._import_device_backends()  # as torch does at the end of its import
     code = 0
     try:
-        if module:
-            runpy.run_module(module, run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(command[0], run_name="__main__")
+        try:
+            if module:
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            else:
+                runpy.run_path(command[0], run_name="__main__")
+        finally:
+            with contextlib.suppress(OSError):  # tried again at the end
+                sys.stdout.flush()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
     except Exception as error:  # whatever the program raises ends it, as the interpreter would
         sys.last_value = error
         sys.excepthook(type(error), error, error.__traceback__)
