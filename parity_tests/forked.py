@@ -68,6 +68,7 @@ def _start_server() -> None:
     os.environ.update(
         PYTHONPATH=str(ROOT), OMP_WAIT_POLICY="passive", GOMP_SPINCOUNT="0", TORCH_DEVICE_BACKEND_AUTOLOAD="0"
     )
+    os.environ.pop("PYTHONUNBUFFERED", None)  # what a program's output waits for is the program's, too
     try:
         multiprocessing.forkserver.ensure_running()
     finally:
