@@ -369,3 +369,39 @@ def test_the_profile_weighs_findings() -> None:
     assert (lowered.verdict, codes(lowered)) == ("pass", ["OPS001"])
     assert (dropped.verdict, codes(dropped)) == ("pass", [])
     assert judged(change).verdict == "fail"
+
+
+# --- Files ---
+
+
+def saved(lane: Receipt, detail: str, kind: str = "save") -> None:
+    for rank in lane.ranks:
+        rank.events.append(Event(kind=kind, detail=detail, site=rank.events[0].site))
+
+
+@pytest.mark.parametrize(
+    ("lane", "kind", "words"),
+    [
+        (Lane.ARTIFACT, "save", "the artifact's run saves out/half.pt, the local run does not"),
+        (Lane.LOCAL, "save", "the local run saves out/half.pt, the artifact's run does not"),
+        (Lane.LOCAL, "read", "the local run reads out/half.pt, the artifact's run does not"),
+    ],
+)
+def test_a_file_that_one_program_uses_alone_is_named(lane: Lane, kind: str, words: str) -> None:
+    comparison = judged(lambda lanes: saved(lanes[lane], "out/half.pt", kind))
+    assert codes(comparison) == ["LCK011"]
+    assert comparison.verdict == "pass"
+    assert words in comparison.findings[0].message
+    assert (
+        comparison.findings[0].place == Place(file="recipe/checkpoint.py", line=30)
+        or comparison.findings[0].artifact_line == 15
+    )
+
+
+def test_files_that_both_use_or_that_lie_elsewhere_are_fine() -> None:
+    def change(lanes: Lanes) -> None:
+        for lane in (Lane.LOCAL, Lane.ARTIFACT):
+            saved(lanes[lane], "out/half.pt")
+            saved(lanes[lane], f"/tmp/{lane.value}-x7gk2.pt")  # a name of its own in each run
+
+    assert codes(judged(change)) == []

@@ -20,6 +20,7 @@ from parity_tests.mutants.mutators import Tree
 from parity_tests.mutants.places import ROOT, Mutant
 from scorer.artifact import Artifact
 from scorer.compare import compare
+from scorer.compare.files import WORDS
 from scorer.contest import load
 from scorer.findings import Finding
 from scorer.room import checkpoint, log, records
@@ -27,7 +28,7 @@ from scorer.room.kit import ensure_kit
 from scorer.room.lane import LaneSpec, observed, run_lane
 from scorer.room.launch import parse, parse_local
 from scorer.room.observer.settings import VARIABLE
-from scorer.room.receipts import Calls, Clock, Lane, Outcome, Receipt
+from scorer.room.receipts import Calls, Clock, Event, Lane, Outcome, Rank, Receipt
 from scorer.room.stand_in import stand_ins
 from scorer.trusted import agreement
 from scorer.trusted import settings as ways
@@ -134,14 +135,22 @@ class Clean:
         saved = checkpoint.inspect(work / told, told, self.profile.files) if (work / told).is_file() else None
         read = records.read_all(journals, lambda text: text)
         clean = self.clean_local.ranks[0]
-        of_the_machine = ("python", "argv", "environment_start", "environment_end", "packages", "events")
+        of_the_machine = ("python", "argv", "environment_start", "environment_end", "packages")
         same = {name: getattr(clean, name) for name in of_the_machine}
+
+        def events(rank: Rank) -> list[Event]:
+            """What this run does with files; what is imported and set is the room's."""
+            return [
+                *(event for event in clean.events if event.kind not in WORDS),
+                *(event for event in rank.events if event.kind in WORDS),
+            ]
+
         return self.clean_local.model_copy(
             update={
                 "outcome": Outcome.COMPLETE if code == 0 and read and read[0].ended else Outcome.FAILED,
                 "exit_code": code,
                 "problem": None if code == 0 else next((line for line in reversed(lines) if line.strip()), "no end"),
-                "ranks": [journal.rank.model_copy(update=same) for journal in read],
+                "ranks": [journal.rank.model_copy(update={**same, "events": events(journal.rank)}) for journal in read],
                 "checkpoint": saved,
                 "summary": log.summary(lines, self.profile.log),
                 "log_steps": log.steps(lines, self.profile.log),

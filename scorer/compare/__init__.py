@@ -3,9 +3,9 @@
     comparison = compare(artifact, receipts, reviewed, profile)
 
 One module per idea: knobs, environment, optimizers, kernels, operators, lockstep, control, offsets, ranking,
-clock, own_count, early_data, first_uses, pace, checkpoint, printed; `calls` says where two runs part, `table` lays the
-lanes side by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing is run
-here.
+clock, own_count, early_data, first_uses, pace, checkpoint, printed, files; `calls` says where two runs part, `table`
+lays the lanes side by side, `verdict` weighs and orders what was found. Everything known comes from receipts; nothing
+is run here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scorer.compare import (
     control,
     early_data,
     environment,
+    files,
     first_uses,
     kernels,
     knobs,
@@ -57,6 +58,7 @@ def compare(
         *operators.compare(case),
         *lockstep.compare(case),
         *printed.compare(case),
+        *files.compare(case),
         *offsets.check(case, parts),
         *ranking.compare(case),
         *clock.compare(case),
