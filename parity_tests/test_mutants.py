@@ -148,6 +148,17 @@ def test_two_runs_have_one_footprint_unless_a_value_or_a_word_differs() -> None:
     assert footprint(here) != footprint(printed)
 
 
+def test_the_order_of_tensors_in_a_checkpoint_is_nothing_that_a_run_did() -> None:
+    here, turned, other = (receipt(Lane.LOCAL) for _ in range(3))
+    assert here.checkpoint is not None
+    hashes = here.checkpoint.tensor_hashes
+    update = {"sha256": "dd" * 32, "tensor_hashes": dict(reversed(hashes.items()))}
+    turned.checkpoint = here.checkpoint.model_copy(update=update)
+    other.checkpoint = here.checkpoint.model_copy(update={"tensor_hashes": {**hashes, next(iter(hashes)): "ee" * 32}})
+    assert footprint(here) == footprint(turned)
+    assert footprint(here) != footprint(other)
+
+
 def test_what_is_listed_as_equivalent_is_a_mutant_of_the_recipe() -> None:
     known: dict[str, list[Mutant]] = {}
     for entry in listed.entries():

@@ -28,7 +28,7 @@ from scorer.room.kit import ensure_kit
 from scorer.room.lane import LaneSpec, observed, run_lane
 from scorer.room.launch import parse, parse_local
 from scorer.room.observer.settings import VARIABLE
-from scorer.room.receipts import Calls, Clock, Event, Lane, Outcome, Rank, Receipt
+from scorer.room.receipts import Calls, Checkpoint, Clock, Event, Lane, Outcome, Rank, Receipt
 from scorer.room.stand_in import stand_ins
 from scorer.trusted import agreement
 from scorer.trusted import settings as ways
@@ -205,8 +205,14 @@ def footprint(receipt: Receipt) -> Hashable:
     ]
     done = frozenset((event.kind, event.detail) for rank in receipt.ranks for event in rank.events)
     printed = tuple(line for line in receipt.log_tail if not line.startswith("[W"))  # torch's, with the time of day
-    saved = (receipt.checkpoint.sha256, str(receipt.checkpoint.meta)) if receipt.checkpoint else None
-    return receipt.outcome, tuple(calls), done, printed, saved
+    return receipt.outcome, tuple(calls), done, printed, _saved(receipt.checkpoint)
+
+
+def _saved(found: Checkpoint | None) -> Hashable:
+    """What a checkpoint holds, by name: in which order its tensors lie in the file tells no one that loads it."""
+    if found is None:
+        return None
+    return found.readable, frozenset(found.tensors.items()), frozenset(found.tensor_hashes.items()), str(found.meta)
 
 
 def _named(calls: Calls, text: str) -> tuple[str, str, str]:
