@@ -9,7 +9,7 @@ import pytest
 from parity_tests.receipts_factory import KERNELS, RANKS, codes, judged, line_of, load, parity
 from scorer.compare.kernels import planned_launches
 from scorer.findings import Place, Severity
-from scorer.room.receipts import Event, Lane, OperatorCall, Receipt, Site
+from scorer.room.receipts import Aside, Clock, Event, Lane, OperatorCall, Receipt, Site
 
 Lanes = dict[Lane, Receipt]
 
@@ -405,3 +405,19 @@ def test_files_that_both_use_or_that_lie_elsewhere_are_fine() -> None:
             saved(lanes[lane], f"/tmp/{lane.value}-x7gk2.pt")  # a name of its own in each run
 
     assert codes(judged(change)) == []
+
+
+def test_a_save_that_only_one_program_makes_is_named() -> None:
+    def change(lanes: Lanes, early: tuple[Lane, ...]) -> None:
+        for lane in (Lane.LOCAL, Lane.ARTIFACT):
+            lanes[lane].clock = Clock(kind="virtual", seconds_per_update=0.5)
+            for rank in lanes[lane].ranks:
+                rank.asides = [Aside(what="save", update=at, seconds=0.1) for at in ((4,) if lane in early else ())]
+                rank.asides.append(Aside(what="save", update=6, seconds=0.1))
+
+    assert codes(judged(lambda lanes: change(lanes, (Lane.LOCAL, Lane.ARTIFACT)))) == []
+    comparison = judged(lambda lanes: change(lanes, (Lane.LOCAL,)))
+    assert codes(comparison) == ["LCK011"]
+    message = "the local run saves before update 4, 6, the artifact's before update 6"
+    assert comparison.findings[0].message == message
+    assert comparison.findings[0].place == Place(file="recipe/checkpoint.py", line=30)

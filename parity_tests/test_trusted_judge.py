@@ -357,3 +357,18 @@ def test_an_incomplete_block_is_told_with_the_key(clean: Receipt) -> None:
     del local.summary["eval_bytes"]
     with pytest.raises(ValueError, match="eval_bytes"):
         ways.local_settings(local)
+
+
+def test_a_number_that_is_none_is_told_with_the_key(clean: Receipt) -> None:
+    with pytest.raises(ValueError, match="checkpoint_total_nats: 'nan or so', which is no number"):
+        ways.local_settings(local_receipt(clean, checkpoint_total_nats="nan or so"))
+
+
+@pytest.mark.parametrize("key", ["memory_val_bpb", "public_val_bpb"])
+def test_bits_per_byte_are_those_of_the_nats_beside_them(clean: Receipt, key: str) -> None:
+    (measured, *_) = ways.recipe_evaluations(local_receipt(clean))
+    bpb = float.fromhex(measured.val_bpb)
+    for told in (repr(bpb), f"{bpb:.3f}"):
+        assert ways.local_settings(local_receipt(clean, **{key: told})) is not None
+    with pytest.raises(ValueError, match=f"{key} is .*, but .*_total_nats over ln 2 times eval_bytes"):
+        ways.local_settings(local_receipt(clean, **{key: f"{bpb - 0.002:.4f}"}))

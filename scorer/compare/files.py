@@ -1,4 +1,4 @@
-"""What the two programs do with files: each opens, writes and saves the same ones, under the same names."""
+"""What the two programs do with files: each opens, writes and saves the same ones, and saves when the other does."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scorer.compare.case import Case, paired
 from scorer.findings import Finding, Severity, define, finding
-from scorer.room.receipts import Event, Rank
+from scorer.room.receipts import Event, Rank, Receipt
 
 LCK011 = define(
     "LCK011",
@@ -21,7 +21,7 @@ WORDS = {"read": "reads", "write": "writes", "save": "saves"}
 
 
 def compare(case: Case) -> list[Finding]:
-    """At most one finding: the first file below the working directory that only one of the two programs uses."""
+    """At most one finding: the first file below the working directory, or the first save, that only one has."""
     local, artifact = case.local, case.artifact_lane
     if local is None or artifact is None or not case.complete(local, artifact):
         return []
@@ -36,7 +36,31 @@ def compare(case: Case) -> list[Finding]:
                 evidence = {"file": event.detail, "lane": receipt.lane.value}
                 at = case.at_site(receipt, event.site)
                 return [finding(LCK011, message, lane=artifact.lane.value, rank=there.rank, evidence=evidence, **at)]
+    return _saves(case, local, artifact)
+
+
+def _saves(case: Case, local: Receipt, artifact: Receipt) -> list[Finding]:
+    """When each saves: on one virtual clock, before the same updates."""
+    if local.clock != artifact.clock or local.clock is None or local.clock.kind != "virtual":
+        return []
+    for here, there in paired(local, artifact):
+        mine, theirs = _saved_in(here), _saved_in(there)
+        if len(here.updates) != len(there.updates) or mine == theirs:
+            continue
+        message = f"the local run saves {_when(mine)}, the artifact's {_when(theirs)}"
+        receipt, rank = (local, here) if len(mine) > len(theirs) else (artifact, there)
+        site = next((event.site for event in rank.events if event.kind == "save"), None)
+        at = case.at_site(receipt, site)
+        return [finding(LCK011, message, lane=artifact.lane.value, rank=there.rank, **at)]
     return []
+
+
+def _saved_in(rank: Rank) -> list[int]:
+    return [aside.update for aside in rank.asides if aside.what == "save"]
+
+
+def _when(updates: list[int]) -> str:
+    return f"before update {', '.join(map(str, updates))}" if updates else "never"
 
 
 def _alone(mine: Rank, other: Rank) -> Iterator[Event]:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TypeVar
 
 from scorer.contest import EvaluationSettings, Profile
 from scorer.room.receipts import Evaluation, Receipt
+
+Number = TypeVar("Number", int, float)
 
 IN_MEMORY = "recipe, in memory"
 RECIPE_CHECKPOINT = "recipe, checkpoint"
@@ -32,6 +35,8 @@ FACTORS = {
 
 RESULTS = {"eval_tokens", "memory_total_nats", "memory_val_bpb", "checkpoint_total_nats", "public_val_bpb"}
 """Keys of a recipe's summary that say that it evaluated."""
+
+ROUNDED = 0.00051  # bpb: a number for people may have three decimals
 
 
 def steps(start: EvaluationSettings, end: EvaluationSettings) -> list[tuple[str, EvaluationSettings]]:
@@ -95,21 +100,30 @@ def recipe_evaluations(local: Receipt) -> list[Evaluation]:
     if not own & summary.keys():
         return []
     evaluations = []
-    for name, key in ((IN_MEMORY, "memory_total_nats"), (RECIPE_CHECKPOINT, "checkpoint_total_nats")):
-        num_bytes = int(_value(summary, "eval_bytes").replace(",", ""))
-        total_nats = float(_value(summary, key))
+    for name, key, told in (
+        (IN_MEMORY, "memory_total_nats", "memory_val_bpb"),
+        (RECIPE_CHECKPOINT, "checkpoint_total_nats", "public_val_bpb"),
+    ):
+        num_bytes = _number(summary, "eval_bytes", int)
+        total_nats = _number(summary, key, float)
+        bpb = bits_per_byte(total_nats, num_bytes)
+        if told in summary and abs(_number(summary, told, float) - bpb) > ROUNDED:
+            raise ValueError(
+                f"{told} is {summary[told]}, but {key} over ln 2 times eval_bytes is {bpb:.6f}: "
+                "print the number of the same evaluation"
+            )
         evaluations.append(
             Evaluation(
                 name=name,
                 split=_value(summary, "eval_split"),
-                seq_len=int(_value(summary, "eval_seq_len")),
-                batch_size=int(_value(summary, "eval_batch_size")),
+                seq_len=_number(summary, "eval_seq_len", int),
+                batch_size=_number(summary, "eval_batch_size", int),
                 world_size=1,  # the recipe evaluates on one rank, after its process group is gone
                 device=next((device for rank in local.ranks for device in rank.devices), "unknown"),
-                num_tokens=int(_value(summary, "eval_tokens").replace(",", "")),
+                num_tokens=_number(summary, "eval_tokens", int),
                 num_bytes=num_bytes,
                 total_nats=total_nats.hex(),
-                val_bpb=bits_per_byte(total_nats, num_bytes).hex(),
+                val_bpb=bpb.hex(),
                 seconds=0.0,
             )
         )
@@ -155,6 +169,14 @@ def _value(summary: dict[str, str], key: str) -> str:
     if key not in summary:
         raise ValueError(f"the local lane's summary block has no line {key!r}; print it beside the other results")
     return summary[key]
+
+
+def _number(summary: dict[str, str], key: str, kind: type[Number]) -> Number:
+    text = _value(summary, key)
+    try:
+        return kind(text.replace(",", ""))
+    except ValueError:
+        raise ValueError(f"the local lane's summary says {key}: {text!r}, which is no number") from None
 
 
 def bits_per_byte(total_nats: float, num_bytes: int) -> float:
