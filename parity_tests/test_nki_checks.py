@@ -161,11 +161,26 @@ CHECKS: dict[str, Check] = {
     ),
     "ap runs into the next partition": Check(
         lambda: tile(4, 6).ap([[6, 2], [5, 3]]),
-        "end at element 10 of a partition that holds 6",
+        "go from element 0 to 10 of a partition that holds 6",
         lambda: tile(4, 6).ap([[6, 2], [5, 2]]),
     ),
-    "ap negative step": Check(
-        lambda: hbm(8).ap([[-1, 8]], offset=7), "step >= 0", lambda: hbm(8).ap([[0, 8]], offset=7)
+    "ap begins before the tensor": Check(
+        lambda: hbm(8).ap([[-1, 8]], offset=6), "begins at element -1", lambda: hbm(8).ap([[-1, 8]], offset=7)
+    ),
+    "ap runs back into the partition before": Check(
+        lambda: tile(4, 6).ap([[6, 2], [-1, 4]], offset=8),
+        "go from element -1 to 2 of a partition that holds 6",
+        lambda: tile(4, 6).ap([[6, 2], [-1, 3]], offset=8),
+    ),
+    "ap backwards over partitions": Check(
+        lambda: tile(4, 6).ap([[-6, 2], [1, 6]], offset=6),
+        "on chip the first pair is",
+        lambda: hbm(4, 6).ap([[-6, 2], [1, 6]], offset=6),
+    ),
+    "ap backwards, twice the same element": Check(
+        lambda: nisa.memset(dst=tile(4, 6).ap([[6, 4], [-1, 2], [1, 2]], offset=1), value=1.0),
+        "more than once",
+        lambda: nisa.memset(dst=tile(4, 6).ap([[6, 4], [-2, 2], [1, 2]], offset=2), value=1.0),
     ),
     "permuting partitions": Check(
         lambda: tile(4, 6).permute((1, 0)), "with 0 first", lambda: hbm(4, 6).permute((1, 0))
@@ -748,9 +763,6 @@ CHECKS: dict[str, Check] = {
             on_false_value=0.0,
             cmp_op=nl.less,
         ),
-    ),
-    "range_select fill": Check(
-        lambda: range_select(on_false_value=0.0), "the hardware fills with", lambda: range_select()
     ),
     "range_select reduction": Check(
         lambda: range_select(reduce_op=nl.add), "legal: nl.maximum", lambda: range_select(reduce_op=nl.maximum)

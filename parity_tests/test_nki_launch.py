@@ -232,8 +232,31 @@ def test_a_named_tuple_goes_in_and_comes_out() -> None:
         assert same_bits(found.second, y)
     with pytest.raises(nki.NkiValidationError, match=r"argument 0\.1: shape \(\)"):
         kernel(Pair(first=x, second=np.array(1.0, np.float32)))
-    with pytest.raises(nki.NkiValidationError, match=r"result 1: None; a kernel returns"):
-        nki.jit(lambda x: Pair(x, None))(x)
+    with pytest.raises(nki.NkiValidationError, match=r"result 1: 3; a kernel returns"):
+        nki.jit(lambda x: Pair(x, 3))(x)
+
+
+@pytest.mark.parametrize("lnc", [1, 2])
+def test_of_nested_results_the_tensors_come_back_in_order(lnc: int) -> None:
+    x, y = numbers(4, 6), numbers(4, 6, seed=1)
+
+    def launch(shape: Any) -> Any:
+        return nki.jit(lambda x, y: shape(double(x), double(y)))[lnc](x, y)
+
+    for shape in (lambda a, b: ((a,), b), lambda a, b: [[a, [b]]], lambda a, b: (a, None, Pair(b, None))):
+        found = launch(shape)
+        assert type(found) is tuple
+        assert [same_bits(part, whole * 2) for part, whole in zip(found, (x, y), strict=True)] == [True, True]
+        assert not same_bits(found[0], found[1])
+    assert same_bits(launch(lambda a, b: (a, None)), x * 2), "one alone is no tuple"
+    assert launch(lambda a, b: (None, None)) is None
+    flat = launch(lambda a, b: [a])
+    assert type(flat) is list
+    assert len(flat) == 1
+    with pytest.raises(nki.NkiValidationError, match=r"result 1\.0: a dictionary"):
+        launch(lambda a, b: (a, ({"b": b},)))
+    with pytest.raises(nki.NkiValidationError, match="result 0: a dictionary"):
+        launch(lambda a, b: {"a": a})
 
 
 def test_a_result_is_a_tensor_and_a_whole_one() -> None:

@@ -156,7 +156,7 @@ def test_a_chain_of_views_is_numpys(buffer: Any, data: Any, shape: tuple[int, ..
 @settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(
     offset=st.integers(0, 11),
-    pattern=st.lists(st.tuples(st.integers(0, 7), st.integers(1, 4)), min_size=1, max_size=4),
+    pattern=st.lists(st.tuples(st.integers(-3, 7), st.integers(1, 4)), min_size=1, max_size=4),
     moved=st.one_of(st.none(), st.integers(0, 5)),
 )
 def test_a_pattern_shows_the_elements_that_it_counts(
@@ -175,8 +175,8 @@ def test_a_pattern_shows_the_elements_that_it_counts(
         for axis, (step, count) in enumerate(pattern):
             places += (step * np.arange(count)).reshape([-1 if dim == axis else 1 for dim in range(len(counts))])
         more = {} if moved is None else {"scalar_offset": _holding(moved)}
-        if places.max() >= 48:
-            with pytest.raises(nki.NkiValidationError, match=r"ends at element|lies outside"):
+        if places.max() >= 48 or places.min() < (6 * moved if moved else 0):
+            with pytest.raises(nki.NkiValidationError, match=r"(begins|ends) at element|lies outside"):
                 _ = tensor.ap(pattern, offset=offset, **more)._array
         else:
             view = tensor.ap(pattern, offset=offset, **more)

@@ -43,6 +43,31 @@ def test_range_select_keeps_a_window_and_its_maximum() -> None:
     assert same_bits(top, expected.max(axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize("numbers_first", [True, False])
+def test_a_bound_may_be_a_number(numbers_first: bool) -> None:
+    """As in a score mask whose lower end is the constant 0 and whose upper end a row's length."""
+    x, length = numbers(4, 10), np.array([[0], [3], [9], [10]], np.float32)
+
+    def body(out: Any, top: Any, x: Any, length: Any) -> None:
+        bounds = {"bound0": 2.0, "bound1": length} if numbers_first else {"bound0": length, "bound1": 2}
+        nisa.range_select(
+            dst=out,
+            on_true_tile=x,
+            comp_op0=nl.greater_equal if numbers_first else nl.less,
+            comp_op1=nl.less if numbers_first else nl.greater_equal,
+            **bounds,
+            reduce_cmd=nisa.reduce_cmd.idle,
+            reduce_res=top,
+            on_false_value=-3.4028235e38,
+        )
+
+    found, top = on_chip(body, x, length, outputs=[((4, 10), FP32), ((4, 1), FP32)])
+    position = np.arange(10, dtype=np.float32)
+    expected = np.where((position >= 2) & (position < length), x, np.finfo(np.float32).min)
+    assert same_bits(found, expected)
+    assert same_bits(top, expected.max(axis=1, keepdims=True)), "the command is always reset_reduce"
+
+
 def select(**more: Any) -> None:
     nisa.range_select(
         **{
@@ -74,7 +99,13 @@ CHECKS = {
         "reduce_res: type dtype('int32')",
         lambda: select(reduce_res=tile(4, 1)),
     ),
-    "bound": Check(lambda: select(bound0=tile(4, 2)), "one value per partition", select),
+    "bound": Check(lambda: select(bound0=tile(4, 2)), "one value per partition", lambda: select(bound0=1)),
+    "no bound": Check(lambda: select(bound1=None), "expected a number or an fp32 tensor", lambda: select(bound1=4.5)),
+    "chained": Check(
+        lambda: select(reduce_cmd=nisa.reduce_cmd.reduce),
+        "reduces its own",
+        lambda: select(reduce_cmd=nisa.reduce_cmd.idle),
+    ),
 }
 
 

@@ -100,14 +100,14 @@ def _moved(base: NkiTensor, template: NkiTensor, index: Any, dim: int, step: int
         refuse("0 of an on-chip tensor is the partition dimension, which no run-time value addresses", "indirect_dim")
     array = template._array
     column = template._offset % storage.partition_bytes
-    last = column + reach(array.strides[1:], array.shape[1:]) + array.itemsize
+    last = column + reach(array.strides[1:], array.shape[1:])[1] + array.itemsize
     return ScalarIndirect(template, index, step, (storage.partition_bytes - last) // step + 1)
 
 
 def _positions(template: NkiTensor, step: int) -> int:
     """How many positions, `step` bytes apart, keep the template inside its tensor."""
     array = template._array
-    last = template._offset + reach(array.strides, array.shape) + array.itemsize
+    last = template._offset + reach(array.strides, array.shape)[1] + array.itemsize
     return (template._storage.array.nbytes - last) // step + 1
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ._errors import NkiValidationError
 from ._indirect import IndirectTensor
+from ._patterns import reach
 from ._rates import (
     DMA_BYTES_PER_SECOND,
     DMA_LEAST_BYTES,
@@ -69,14 +70,14 @@ def operand_of(parameter: str, view: NkiTensor, storage: int) -> Operand:
     if isinstance(view, IndirectTensor):
         view = view._template
     array = view._array
-    last = sum(stride * (count - 1) for stride, count in zip(array.strides, array.shape, strict=True))
+    before, behind = reach(array.strides, array.shape)
     on_chip = view._storage.on_chip
     return Operand(
         parameter=parameter,
         buffer=view._storage.buffer.value if on_chip else "hbm",
         storage=storage,
-        start=view._offset,
-        end=view._offset + last + array.itemsize,
+        start=view._offset + before,
+        end=view._offset + behind + array.itemsize,
         dtype=str(array.dtype),
         shape=array.shape,
         bytes=array.size * array.itemsize,

@@ -247,7 +247,8 @@ class VectorIndirect(IndirectTensor):
         """Which of `rows` share an element with an earlier one."""
         array = self._template._array
         within = np.zeros(1, np.intp)
-        if reach(array.strides[1:], array.shape[1:]) >= self._step:  # rows may overlap without being equal
+        before, behind = reach(array.strides[1:], array.shape[1:])
+        if behind - before >= self._step:  # rows may overlap without being equal
             for stride, size in zip(array.strides[1:], array.shape[1:], strict=True):
                 within = (within[:, None] + stride * np.arange(size)).reshape(-1)
         addresses = (rows[:, None] * self._step + within).reshape(-1)

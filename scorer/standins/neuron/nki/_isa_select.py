@@ -22,12 +22,11 @@ from ._operands import (
     read_float32,
     scalar,
     target,
-    vector,
     write,
 )
 
 _PREDICATES = (int8, uint8, int16, uint16)
-_IDLE = reduce_cmd.idle
+_IDLE, _RESET_REDUCE = reduce_cmd.idle, reduce_cmd.reset_reduce
 _EXACT = 2**24
 _COMMANDS = (reduce_cmd.reset, reduce_cmd.reduce, reduce_cmd.reset_reduce)
 
@@ -71,10 +70,11 @@ def range_select(
     name: str | None = None,
 ) -> Instruction:
     """Keeps element j of a partition if `comp_op0(range_start + j, bound0) and comp_op1(range_start + j, bound1)`,
-    else the fp32 minimum.
+    else the fp32 minimum, whatever `on_false_value` says.
 
-    Bounds are fp32 tensors (P, 1). The maximum over the free dimensions can go to `reduce_res`; keep that fp32, bf16
-    turns the fill into -inf.
+    Bounds are numbers or fp32 tensors (P, 1). The maximum over the free dimensions of this instruction can go to
+    `reduce_res`, whatever `reduce_cmd` says; keep that fp32, bf16 turns the fill into -inf. Source:
+    nki.isa.range_select, which ignores both parameters.
     """
     compare0, compare1 = _comparison(comp_op0, "comp_op0"), _comparison(comp_op1, "comp_op1")
     for operand, compare in (("comp_op0", compare0), ("comp_op1", compare1)):
@@ -83,8 +83,12 @@ def range_select(
                 "nl.not_equal is no comparison of range_select; equal, less, less_equal, greater, greater_equal",
                 operand,
             )
-    if on_false_value != FP32_MIN:
-        refuse(f"{on_false_value!r}; the hardware fills with {FP32_MIN}", "on_false_value")
+    if reduce_cmd not in (_IDLE, _RESET_REDUCE):
+        refuse(
+            f"{reduce_cmd!r}; range_select reduces its own elements only, as reset_reduce does: keep the maximum of "
+            "each part and combine them with tensor_reduce",
+            "reduce_cmd",
+        )
     dst = target(dst)
     values = read_float32(on_true_tile, "on_true_tile")
     fit(dst, values, "on_true_tile")
@@ -95,10 +99,10 @@ def range_select(
     if not 0 <= range_start <= _EXACT - values.shape[1]:
         refuse(f"{range_start}: positions are compared in fp32, exact below 2^24 = {_EXACT}", "range_start")
     position = np.float32(range_start) + np.arange(values.shape[1], dtype=np.float32)[None, :]
-    lower, upper = vector(bound0, partitions, "bound0"), vector(bound1, partitions, "bound1")
+    lower, upper = scalar(bound0, partitions, 2, "bound0"), scalar(bound1, partitions, 2, "bound1")
     result = np.where(compare0.binary(position, lower) & compare1.binary(position, upper), values, np.float32(FP32_MIN))
     write(dst, result)
-    _reduce(dst, result, reduce_cmd, reduce_op, reduce_res)
+    _reduce(dst, result, _RESET_REDUCE, reduce_op, reduce_res)
     return Instruction()
 
 

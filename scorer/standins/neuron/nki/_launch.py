@@ -71,10 +71,7 @@ def run(
                 if item.writable:
                     item.array[...] = _narrow(by_value[id(item.value)]._array)
         tensors = {id(by_value[id(item.value)]._storage): item for item in arguments}
-        found = results[0]
-        if isinstance(found, (tuple, list)):
-            return _like(found, [_result(item, position, tensors, arguments) for position, item in enumerate(found)])
-        return None if found is None else _result(found, 0, tensors, arguments)
+        return _returned(results[0], tensors, arguments)
     finally:
         launch.end()
 
@@ -94,14 +91,42 @@ def _check_same(cores: list[Core], results: list[Any]) -> None:
 def _describe(result: Any) -> Any:
     if isinstance(result, (tuple, list)):
         return [_describe(item) for item in result]
+    if isinstance(result, dict):
+        return {key: _describe(item) for key, item in result.items()}
     return (result.shape, str(result.dtype)) if isinstance(result, NkiTensor) else result
 
 
-def _result(found: Any, position: int, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
+def _returned(found: Any, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
+    """What the caller gets for what the kernel returned.
+
+    Tensors in a sequence come back in a sequence of its type. Of nested ones, or with None among them, the compiler
+    keeps the tensors, in order: one alone, several in a tuple. Source: `lowerRes` of the specialiser of NKI 0.2 to 0.6
+    (leanprover/KLR), which drops anything else without a word; here that is refused.
+    """
+    if not _is_sequence(found):
+        return None if found is None else _result(found, "0", owners, arguments)
+    parts = [_result(item, label, owners, arguments) for label, item in _results("", found)]
+    if not any(item is None or _is_sequence(item) for item in found):
+        return _like(found, parts)
+    return (parts[0] if len(parts) == 1 else tuple(parts)) if parts else None
+
+
+def _results(label: str, sequence: Any) -> Iterator[tuple[str, Any]]:
+    """The results inside nested tuples and lists, with where they are: `0`, `1.0`."""
+    for position, item in enumerate(sequence):
+        if _is_sequence(item):
+            yield from _results(f"{label}{position}.", item)
+        elif item is not None:
+            yield f"{label}{position}", item
+
+
+def _result(found: Any, label: str, owners: dict[int, Argument], arguments: list[Argument]) -> Any:
     """One result as a tensor of the caller's library; a returned argument comes back as the caller's own object."""
-    operand = f"result {position}"
+    operand = f"result {label}"
+    if isinstance(found, dict):
+        refuse("a dictionary; the compiler takes results from tuples and lists only: return its values", operand)
     if not isinstance(found, NkiTensor):
-        refuse(f"{found!r}; a kernel returns nl.shared_hbm tensors", operand)
+        refuse(f"{found!r}; a kernel returns nl.shared_hbm tensors, alone or in tuples and lists", operand)
     storage = found._storage
     if storage.buffer is not Buffer.shared_hbm:
         refuse(f"lies in {storage.buffer!r}; results must be allocated with buffer=nl.shared_hbm", operand)

@@ -56,7 +56,7 @@ def _members(group: Any) -> tuple[str, ...]:
 def overlaps(steps: list[int], counts: list[int]) -> bool:
     """Whether two indices of the pattern may name one element (sufficient check: sorted dimensions nest)."""
     end = 0
-    for step, count in sorted(zip(steps, counts, strict=True)):
+    for step, count in sorted(zip(map(abs, steps), counts, strict=True)):
         if count > 1:
             if step <= end:
                 return True
@@ -64,9 +64,10 @@ def overlaps(steps: list[int], counts: list[int]) -> bool:
     return False
 
 
-def reach(steps: Sequence[int], counts: Sequence[int]) -> int:
-    """Distance from the first to the last element of a pattern."""
-    return sum(step * (count - 1) for step, count in zip(steps, counts, strict=True))
+def reach(steps: Sequence[int], counts: Sequence[int]) -> tuple[int, int]:
+    """How far before and behind the element at index 0 a pattern goes: (0 or less, 0 or more)."""
+    ends = [step * (count - 1) for step, count in zip(steps, counts, strict=True)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
 
 
 def pairs(pattern: Any) -> list[list[int]]:

@@ -275,8 +275,8 @@ class NkiTensor(WithoutOperators):
         """A view by an explicit access pattern `[[step, count], ...]` in elements of the underlying storage.
 
         The view's own strides do not matter; `offset=None` keeps its offset. Element i, j, ...
-        lies at offset + i * step0 + j * step1 + ...
-        On chip the first step must be the number of elements per partition, and no row may run into the next partition.
+        lies at offset + i * step0 + j * step1 + ... A step may be negative: [-1, 8] at offset 7 is a row backwards.
+        On chip the first step must be the number of elements per partition, and no row may run into another partition.
 
         `scalar_offset`, an SBUF tensor (1, 1) of int32 or uint32 or a register, moves all of it at run time by that
         many positions of dimension `indirect_dim` of this tensor. `vector_offset`, an SBUF tensor (P, 1), gives each
@@ -314,12 +314,14 @@ class NkiTensor(WithoutOperators):
         start = self._offset if offset is None else offset * itemsize
         steps = [int(step) for step, _ in pattern]
         counts = [int(count) for _, count in pattern]
-        if not counts or min(counts) < 1 or min(steps) < 0 or len(counts) > MAX_DIMENSIONS:
-            refuse(f"{pairs(pattern)}: 1 to {MAX_DIMENSIONS} pairs with step >= 0 and count >= 1 expected", "pattern")
-        last = start + itemsize * reach(steps, counts)
-        if start < 0 or last + itemsize > storage.array.nbytes:
+        if not counts or min(counts) < 1 or len(counts) > MAX_DIMENSIONS:
+            refuse(f"{pairs(pattern)}: 1 to {MAX_DIMENSIONS} pairs [step, count] with count >= 1 expected", "pattern")
+        before, behind = reach(steps, counts)
+        first, last = start + itemsize * before, start + itemsize * behind
+        if first < 0 or last + itemsize > storage.array.nbytes:
+            end = f"begins at element {first // itemsize}" if first < 0 else f"ends at element {last // itemsize}"
             refuse(
-                f"{pairs(pattern)} at offset {start // itemsize} ends at element {last // itemsize}, the tensor has "
+                f"{pairs(pattern)} at offset {start // itemsize} {end}, the tensor has "
                 f"{storage.array.nbytes // itemsize}",
                 "pattern",
             )
@@ -398,6 +400,10 @@ class NkiTensor(WithoutOperators):
                 f"partitions], here [{per_partition}, at most {storage.array.shape[0]}], and a free pair follows",
                 "pattern",
             )
-        end = column + reach(steps[1:], counts[1:])
-        if end >= per_partition:
-            refuse(f"the free dimensions end at element {end} of a partition that holds {per_partition}", "pattern")
+        before, behind = reach(steps[1:], counts[1:])
+        if column + before < 0 or column + behind >= per_partition:
+            refuse(
+                f"the free dimensions go from element {column + before} to {column + behind} of a partition that holds "
+                f"{per_partition}",
+                "pattern",
+            )
