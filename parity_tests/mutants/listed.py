@@ -14,20 +14,20 @@ FILE = Path(__file__).parent / "equivalent.yaml"
 
 
 class Equivalent(BaseModel):
-    """One entry: a change of one line of one file by one mutator. Without `after`: every such change of that line."""
+    """One entry: changes of lines of one file. Without `after`: every change of them by these mutators."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str
-    mutator: str
-    before: str
+    mutators: tuple[str, ...]
+    before: tuple[str, ...]
     after: str | None = None
     reason: str
 
     def is_of(self, mutant: Mutant) -> bool:
         """Whether this entry speaks of a mutant."""
-        same = (self.file, self.mutator, self.before) == (mutant.file, mutant.mutator, mutant.before)
-        return same and self.after in (None, mutant.after)
+        named = self.file == mutant.file and mutant.mutator in self.mutators and mutant.before in self.before
+        return named and self.after in (None, mutant.after)
 
 
 @cache
