@@ -39,9 +39,14 @@ def applied(source: Source, call: ast.Call) -> Iterator[Application]:
 
 
 def values(source: Source, node: ast.expr) -> list[ast.AST]:
-    """What a name is bound to anywhere in its scope, or the expression itself."""
+    """What a name is bound to anywhere in its scope, by loops too, or the expression itself."""
     looked_up = source.scopes.scope(node).look_up(node.id) if isinstance(node, ast.Name) else None
-    return [one.node for one in looked_up[1] if one.way is Way.VALUE] if looked_up is not None else [node]
+    if looked_up is None:
+        return [node]
+    found = [one.node for one in looked_up[1] if one.way is Way.VALUE]
+    for one in looked_up[1]:
+        found += source.looped(one.node, one.path) or [] if one.way is Way.ELEMENT else []
+    return found
 
 
 def _elements(source: Source, node: ast.AST) -> list[ast.expr]:

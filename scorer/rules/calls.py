@@ -16,6 +16,7 @@ class Calls:
         self._attributes: dict[str, list[ast.Attribute]] = {}
         self._sites: dict[int, tuple[list[ast.Call], bool]] = {}
         self._arguments: dict[tuple[int, str], tuple[list[ast.expr], bool]] = {}
+        self._partly: dict[int, list[tuple[ast.Call, bool]]] = {}  # `partial(f, a)` by f; whether f is bound already
 
     def sites(self, function: Callable) -> tuple[list[ast.Call], bool]:
         """The calls of a function, and whether they are all there can be inside this file."""
@@ -55,6 +56,10 @@ class Calls:
                 found.append(defaults[parameter])
             else:
                 complete = False
+        for partial, bound in self._partly.get(id(function), ()):
+            places = positional[1:] if bound else positional
+            found.extend(value for name, value in zip(places, partial.args[1:], strict=False) if name == parameter)
+            found.extend(keyword.value for keyword in partial.keywords if keyword.arg == parameter)
         return found, complete and bool(calls)
 
     def _is_method(self, function: Callable) -> bool:
@@ -92,6 +97,12 @@ class Calls:
                 calls.append(parent)
             else:
                 complete = False
+                if isinstance(parent, ast.Call) and parent.args[:1] == [expression]:
+                    called = parent.func
+                    maker = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+                    if maker in ("partial", "partialmethod"):
+                        bound = maker == "partialmethod" or isinstance(expression, ast.Attribute)
+                        self._partly.setdefault(id(function), []).append((parent, bound and self._is_method(function)))
         return calls, complete
 
     def _name(self, function: Callable) -> str | None:
@@ -109,20 +120,25 @@ class Calls:
 
     def class_of(self, node: ast.expr) -> ast.ClassDef | None:
         """The file's own class that an expression is or is an object of: `Own`, `Own()`, `self`, `x` of `x = Own()`."""
+        return self._class_of(node, set())
+
+    def _class_of(self, node: ast.expr, seen: set[int]) -> ast.ClassDef | None:
+        """`seen` are expressions on the way here: `block = block(1)` leads back to itself."""
         if isinstance(node, ast.Call):
             node = node.func
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or id(node) in seen:
             return None
+        seen.add(id(node))
         around = self._tree.class_around(self._tree.scope(node), node.id)
         if around is not None:
             return around
         looked_up = self._tree.scope(node).look_up(node.id)
         if looked_up is None or len(looked_up[1]) != 1:
             return None
-        value = looked_up[1][0].node
-        if isinstance(value, ast.ClassDef):
-            return value
-        return self.class_of(value) if isinstance(value, ast.Call) else None
+        bound = looked_up[1][0]
+        if isinstance(bound.node, ast.ClassDef):
+            return bound.node
+        return self._class_of(bound.node, seen) if bound.way is Way.VALUE and isinstance(bound.node, ast.Call) else None
 
     def definition(self, callee: ast.expr) -> Callable | None:
         """The file's own function that a callee names, where it can be no other."""

@@ -87,6 +87,20 @@ def _blocks(source: Source) -> Iterator[ast.AST]:
     yield from source.every(*BLOCKS, *chooses)
 
 
+# What picks from, or asks about each of, the functions of a table that it is given.
+SELECTS = {
+    *("builtins.max", "builtins.min", "builtins.filter", "builtins.sorted", "itertools.compress", "random.choice"),
+    *("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse", "operator.getitem"),
+}
+TAKES = {"get", "pop", "__getitem__", "setdefault"}  # methods of a table: the key comes first
+# What makes a table, or goes through one.
+TABLES = {
+    *("builtins.dict", "builtins.list", "builtins.tuple", "builtins.zip", "builtins.enumerate", "builtins.reversed"),
+    *("builtins.sorted", "builtins.iter", "builtins.set", "builtins.frozenset", "collections.OrderedDict"),
+    *("collections.deque", "types.MappingProxyType", "itertools.cycle", "itertools.chain", "itertools.zip_longest"),
+    *("collections.defaultdict", "types.SimpleNamespace"),
+}
+NESTED = 4  # tables in tables that are looked through
 CONDITIONAL_CALLS = {"torch.cond", "torch.ops.higher_order.cond", "functorch.experimental.control_flow.cond"}
 Branch = tuple[ast.AST, Sequence[ast.AST], Sequence[ast.AST]]
 
@@ -100,12 +114,7 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
     elif isinstance(node, ast.Subscript):
         yield from _dispatch(source, table, node.value, node.slice)
     elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
-            yield from _dispatch(source, table, node.func.value, node.args[0])
-            for default in node.args[1:]:
-                yield node.args[0], [node.func.value], [default]
-        elif source.resolve(node.func) in CONDITIONAL_CALLS and len(node.args) >= 3:
-            yield node.args[0], [node.args[1]], [node.args[2]]
+        yield from _called(source, table, node)
     elif isinstance(node, ast.For):
         tests = [n.test for n in source.walk_all(node.body) if isinstance(n, (ast.If, ast.IfExp))]
         yield from _tried_in_turn(source, table, node.iter, tests)
@@ -115,35 +124,133 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
         block = getattr(node, name, None)
         if isinstance(block, list):
             for index, statement in enumerate(block):
-                yield from _statement(source, statement, block[:index], block[index + 1 :])
+                yield from _statement(source, table, statement, block[:index], block[index + 1 :])
+
+
+def _called(source: Source, table: Kernels, node: ast.Call) -> Iterator[Branch]:
+    """The choice that a call makes: of an entry of a table, of a method by its name, of one of two functions."""
+    full = source.resolve(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in TAKES and node.args:
+        yield from _dispatch(source, table, node.func.value, node.args[0])
+        for default in node.args[1:]:
+            yield node.args[0], [node.func.value], [default]
+    elif full in CONDITIONAL_CALLS and len(node.args) >= 3:
+        yield node.args[0], [node.args[1]], [node.args[2]]
+    elif full in SELECTS:
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        for argument in given:
+            asked = next((other for other in given if other is not argument), node)
+            yield from _dispatch(source, table, argument, asked)
+    elif isinstance(node.func, ast.Call) and source.resolve(node.func.func) == "operator.itemgetter" and node.args:
+        yield from _dispatch(source, table, node.args[0], *node.func.args[:1])
+    elif full == "builtins.getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant):
+        yield from _by_name(source, table, node.args[1])
+
+
+def _by_name(source: Source, table: Kernels, name: ast.expr) -> Iterator[Branch]:
+    """`getattr(self, "fast" if fits else "plain")(x)`, of a name that one condition makes."""
+    known = [scopes(source).members[text] for text in source.exact(name) or () if text in scopes(source).members]
+    methods = [method for held in known for method in held.methods]
+    carrying = [method for method in methods if table.used([method])]
+    others = [method for method in methods if not table.used([method])]
+    if carrying and others:
+        yield name, carrying[:1], others[:1]
 
 
 def _statement(
-    source: Source, statement: ast.AST, before: Sequence[ast.AST], after: Sequence[ast.AST]
+    source: Source, table: Kernels, statement: ast.AST, before: Sequence[ast.AST], after: Sequence[ast.AST]
 ) -> Iterator[Branch]:
-    """The choice that an `if`, `while` or `match` makes.
+    """The choice that an `if`, a loop that runs once or not at all, or a `match` makes.
 
     Where there is no `else`: what follows, if the branch leaves the block; or else what gave the branch's variables the
     values that they keep.
     """
-    if isinstance(statement, (ast.If, ast.While)):
-        if isinstance(statement, ast.If) and statement.orelse:
-            yield statement.test, statement.body, statement.orelse
-        elif _leaves(statement.body):
-            yield statement.test, statement.body, after
-        elif isinstance(statement, ast.If):
+    if isinstance(statement, ast.If):
+        yield from _half_asked(source, table, statement, after)
+    asked = _asked(source, statement)
+    if asked is not None and isinstance(statement, (ast.If, ast.While, ast.For, ast.AsyncFor)):
+        leaves = _leaves(statement.body)
+        if statement.orelse and (leaves or isinstance(statement, ast.If)):  # a loop's `else` runs where none has left
+            yield asked, statement.body, statement.orelse
+        elif leaves:
+            yield asked, statement.body, after
+        elif not isinstance(statement, ast.While):
             changed = _stored(source, statement.body) - _read(
                 source, statement.body
             )  # what it reads, it only works further on
-            yield statement.test, statement.body, [s for s in before if _stored(source, [s]) & changed]
-            if after:
+            yield asked, statement.body, [s for s in before if _stored(source, [s]) & changed]
+            if after and isinstance(statement, ast.If):
                 yield from _fallen_through(statement, after)
     elif isinstance(statement, ast.Match):
         for index, case in enumerate(statement.cases):
             others = [s for c in (*statement.cases[:index], *statement.cases[index + 1 :]) for s in c.body]
-            yield statement.subject, case.body, others or after
+            yield case.guard or statement.subject, case.body, others or after
             if _leaves(case.body) and after:
-                yield statement.subject, case.body, after
+                yield case.guard or statement.subject, case.body, after
+
+
+def _asked(source: Source, statement: ast.AST) -> ast.expr | None:
+    """The condition of an `if` or `while`, or of a loop over one thing or none: `for _ in range(fits)`."""
+    if isinstance(statement, (ast.If, ast.While)):
+        return statement.test
+    return _one_or_none(source, statement.iter) if isinstance(statement, (ast.For, ast.AsyncFor)) else None
+
+
+def _one_or_none(source: Source, node: ast.expr) -> ast.expr | None:
+    """The condition that decides whether a sequence is empty; None: it is an ordinary one."""
+    if isinstance(node, ast.Call):
+        full = source.resolve(node.func)
+        if full in ("builtins.filter", "itertools.takewhile", "itertools.compress") and len(node.args) == 2:
+            predicate, sequence = node.args if full != "itertools.compress" else reversed(node.args)
+            if isinstance(sequence, (ast.List, ast.Tuple)) and len(sequence.elts) == 1:
+                return predicate.body if isinstance(predicate, ast.Lambda) else predicate
+            return None
+        counts = full in ("builtins.range", "itertools.repeat", "itertools.islice") and node.args
+        return next((one for one in (node.args if counts else ()) if _is_yes_or_no(source, one)), None)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):  # [x] * fits
+        return next((side for side in (node.left, node.right) if _is_yes_or_no(source, side)), None)
+    if isinstance(node, ast.IfExp) and any(_is_empty(side) for side in (node.body, node.orelse)):
+        return node.test
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):  # [x][:fits]
+        bounds = [bound for bound in (node.slice.lower, node.slice.upper) if bound is not None]
+        return next((bound for bound in bounds if _is_yes_or_no(source, bound)), None)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and node.generators[0].ifs:
+        sequence = node.generators[0].iter
+        return node.generators[0].ifs[0] if isinstance(sequence, (ast.List, ast.Tuple)) else None
+    return None
+
+
+def _is_empty(node: ast.expr) -> bool:
+    return isinstance(node, (ast.List, ast.Tuple)) and not node.elts
+
+
+def _is_yes_or_no(source: Source, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an expression is True or False, or a number made of that."""
+    if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+        return True
+    if isinstance(node, ast.BoolOp):
+        return all(_is_yes_or_no(source, value, depth) for value in node.values)
+    if isinstance(node, ast.Call):
+        full = source.resolve(node.func)
+        if full in ("builtins.int", "builtins.sum") and node.args:
+            return _is_yes_or_no(source, node.args[0], depth)
+        return full in ("builtins.bool", "builtins.any", "builtins.all", "builtins.isinstance", "builtins.hasattr")
+    if isinstance(node, ast.IfExp):
+        return all(isinstance(side, ast.Constant) and side.value in (0, 1) for side in (node.body, node.orelse))
+    bound = scopes(source).of(node.id, node) if isinstance(node, ast.Name) else []
+    if isinstance(node, ast.Attribute) and node.attr in scopes(source).members:
+        bound = scopes(source).members[node.attr].values
+    given = [b.value for b in bound if b.whole and isinstance(b.value, ast.expr)]
+    return depth < NESTED and bool(given) and all(_is_yes_or_no(source, value, depth + 1) for value in given)
+
+
+def _half_asked(source: Source, table: Kernels, statement: ast.If, after: Sequence[ast.AST]) -> Iterator[Branch]:
+    """`if fits and (y := kernel(x)) is not None: return y`: the first half of the question chooses."""
+    for both in source.inside(statement.test, ast.BoolOp):
+        rest = both.values[1:]
+        if table.launched(rest) and not table.launched(both.values[:1]):
+            yield both.values[0], rest, statement.body
+            yield both.values[0], rest, statement.orelse or (after if _leaves(statement.body) else [])
 
 
 def _fallen_through(statement: ast.If, after: Sequence[ast.AST]) -> Iterator[Branch]:
@@ -157,7 +264,13 @@ def _fallen_through(statement: ast.If, after: Sequence[ast.AST]) -> Iterator[Bra
 
 
 def _leaves(body: Sequence[ast.AST]) -> bool:
-    return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break))
+    """Whether nothing that stands behind these statements runs after them."""
+    last = body[-1] if body else None
+    if isinstance(last, (ast.With, ast.AsyncWith)):
+        return _leaves(last.body)
+    if isinstance(last, ast.If) and last.orelse:
+        return all(_leaves(side) or isinstance(side[-1], ast.Raise) for side in (last.body, last.orelse))
+    return isinstance(last, (ast.Return, ast.Continue, ast.Break))
 
 
 def _chain(node: ast.BoolOp) -> Iterator[Branch]:
@@ -173,7 +286,12 @@ def _chain(node: ast.BoolOp) -> Iterator[Branch]:
 
 def _dispatch(source: Source, table: Kernels, container: ast.AST, key: ast.AST) -> Iterator[Branch]:
     """`{True: kernel, False: reference}[fits](x)`, `IMPLEMENTATIONS[name](x)`."""
-    if isinstance(key, (ast.Slice, ast.Constant)):
+    if isinstance(key, ast.Slice):
+        bounds = [bound for bound in (key.lower, key.upper) if bound is not None and _is_yes_or_no(source, bound)]
+        if not bounds:
+            return
+        key = bounds[0]
+    if isinstance(key, ast.Constant):
         return
     for values in _tables(source, container):
         carrying = [value for value in values if table.carried(value)]
@@ -194,10 +312,34 @@ def _tables(source: Source, container: ast.AST) -> Iterator[list[ast.expr]]:
     elif isinstance(container, ast.Attribute) and container.attr in scopes(source).members:
         literals = [b.value for b in scopes(source).members[container.attr].values if b.whole]
     for literal in literals:
-        if isinstance(literal, ast.Dict):
-            yield literal.values
-        elif isinstance(literal, (ast.Tuple, ast.List)):
-            yield literal.elts
+        values = _entries(source, literal)
+        if values:
+            yield values
+
+
+def _entries(source: Source, literal: ast.AST | None, depth: int = 0) -> list[ast.expr]:
+    """The values, not the keys, of a table that is written out, or made of such by `dict`, `zip` and the like."""
+    if isinstance(literal, ast.Dict):
+        return literal.values
+    if isinstance(literal, (ast.Tuple, ast.List, ast.Set)):
+        return literal.elts
+    if depth == NESTED:
+        return []
+    if isinstance(literal, ast.Call) and source.resolve(literal.func) in TABLES:
+        named = [keyword.value for keyword in literal.keywords if keyword.arg != "key"]
+        return [*named, *(v for a in literal.args for v in _flat(_entries(source, a, depth + 1)))]
+    if isinstance(literal, (ast.DictComp, ast.ListComp, ast.GeneratorExp, ast.SetComp)):
+        return [v for part in literal.generators for v in _flat(_entries(source, part.iter, depth + 1))]
+    if isinstance(literal, ast.Name) and depth:
+        bound = scopes(source).of(literal.id, literal)
+        return [v for b in bound if b.whole for v in _entries(source, b.value, depth + 1)]
+    return []
+
+
+def _flat(values: Sequence[ast.expr]) -> list[ast.expr]:
+    """The values of pairs one by one, without plain keys."""
+    inner = [one for v in values for one in (v.elts if isinstance(v, (ast.Tuple, ast.List)) else [v])]
+    return [one for one in inner if not isinstance(one, (ast.Constant, ast.Compare))]
 
 
 def _tried_in_turn(source: Source, table: Kernels, iterated: ast.AST, tests: Sequence[ast.expr]) -> Iterator[Branch]:
@@ -205,7 +347,7 @@ def _tried_in_turn(source: Source, table: Kernels, iterated: ast.AST, tests: Seq
     if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) and not iterated.args:
         iterated = iterated.func.value  # table.values(), table.items()
     for values in _tables(source, iterated) if tests else ():
-        flat = [inner for v in values for inner in (v.elts if isinstance(v, (ast.Tuple, ast.List)) else [v])]
+        flat = _flat(values)
         carrying = [value for value in flat if table.carried(value)]
         others = [value for value in flat if not table.carried(value) and _names_code(source, value)]
         if carrying and others:

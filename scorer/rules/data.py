@@ -6,11 +6,15 @@ import ast
 import posixpath
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import Any
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.paths import below, openings
-from scorer.rules.source import Hit, Source
+from scorer.rules.environment import reads
+from scorer.rules.paths import below, opened, openings
+from scorer.rules.reach import reach
+from scorer.rules.scopes import scopes
+from scorer.rules.source import Function, Hit, Source
 from scorer.rules.texts import HOLE
 
 # What lists the files of a directory.
@@ -193,7 +197,7 @@ def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterat
         full = source.resolve(node.func) or ""
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         weights = any(
-            keyword.arg in ("pretrained", "weights") and _is_given(keyword.value) for keyword in node.keywords
+            keyword.arg in ("pretrained", "weights") and _is_wanted(keyword.value) for keyword in node.keywords
         ) and full.startswith(("torchvision.", "timm.", "torchaudio.", "torch.hub"))
         if full.startswith(PRETRAINED) or method in PRETRAINED_METHODS or weights:
             yield source.hit(node)
@@ -202,6 +206,95 @@ def foreign_data(source: Source, artifact: Artifact, profile: Profile) -> Iterat
     for opening, paths in openings(source):
         if any(not writes and any(is_foreign(t, profile) for t in source.texts(path)) for path, writes in paths):
             yield source.hit(opening)
+
+    yield from _untold_settings(source, artifact, profile)
+    yield from _beside_the_checkpoint(source, artifact, profile)
+
+
+def _untold_settings(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Settings that are read from a file that cannot be told: knobs. REV010 judges the variables that name it."""
+    opened_by = {id(call): paths for call, paths in openings(source)}
+    variables = {id(read.node) for read in reads(source)}
+    for call in source.every(ast.Call):
+        given = call.args[:1] if (source.resolve(call.func) or "") in PARSERS else []
+        if id(call) in opened_by and isinstance(call.func, ast.Attribute) and call.func.attr == "read":
+            given = [call]
+        paths = [path for one in given for path in _opened(source, one, opened_by)]
+        for path in paths:
+            untold = any(text.startswith(HOLE) for text in source.texts(path))
+            if untold and not any(id(node) in variables for node in _behind(source, path)):
+                yield source.hit(call)
+                break
+
+
+def _opened(source: Source, node: ast.AST, opened_by: dict[int, Any], depth: int = 0) -> list[ast.expr]:
+    """The paths of the file that an expression is, or is read from."""
+    if id(node) in opened_by:
+        return [path for path, writes in opened_by[id(node)] if not writes]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _opened(source, node.func.value, opened_by, depth)  # file.read(), text.splitlines()
+    if not isinstance(node, ast.Name) or depth > DEPTH:
+        return []
+    bound = scopes(source).of(node.id, node)
+    return [path for b in bound if b.value is not None for path in _opened(source, b.value, opened_by, depth + 1)]
+
+
+def _behind(source: Source, node: ast.AST, depth: int = 0) -> Iterator[ast.AST]:
+    """Every expression that a value is made of, through variables."""
+    for inner in source.walk(node):
+        yield inner
+        if isinstance(inner, ast.Name) and depth < DEPTH:
+            for binding in scopes(source).of(inner.id, inner):
+                if binding.value is not None and not isinstance(binding.value, Function | ast.ClassDef):
+                    yield from _behind(source, binding.value, depth + 1)
+
+
+def _beside_the_checkpoint(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
+    """Files that a hook reads and was not given: a second checkpoint, whose path is made of the first one's or not."""
+    seen: set[int] = set()
+    for hook in profile.hooks:
+        function = source.top_level.get(hook.name)
+        if not isinstance(function, Function):
+            continue
+        inside = {
+            id(n) for body in (function, *reach(source).called_from(function)) for n in source.inside(body, ast.Call)
+        }
+        for call, paths in openings(source):
+            if id(call) not in inside or id(call) in seen:
+                continue
+            for path, writes in paths:
+                known = source.exact(path)
+                judged = known is not None and not all(below(t, profile.files.output_directory) for t in known)
+                if not writes and not judged and not _is_given(source, path, function):
+                    seen.add(id(call))
+                    yield source.hit(call)
+                    break
+
+
+def _is_given(source: Source, node: ast.AST, hook: Function, depth: int = 0) -> bool:
+    """Whether a path is one of a hook's own parameters, as it is."""
+    if isinstance(node, ast.Call) and (node.args or isinstance(node.func, ast.Attribute)):
+        if (source.resolve(node.func) or "") in SAME_PATH and len(node.args) == 1:
+            return _is_given(source, node.args[0], hook, depth)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in SAME_METHODS and not node.args:
+            return _is_given(source, node.func.value, hook, depth)
+        return id(node) in {id(call) for call, _ in openings(source)} and all(
+            _is_given(source, path, hook, depth) for path, _ in opened(source, node)
+        )
+    if not isinstance(node, ast.Name) or depth > DEPTH:
+        return False
+    bound = scopes(source).of(node.id, node)
+    for binding in bound:
+        if binding.parameter:
+            owner = next((f for f in source.functions if binding.node in source.inside(f.args, ast.arg)), None)
+            if owner is hook:
+                continue
+            given = [*scopes(source).arguments(owner, node.id)] if owner is not None else []
+            if not given or not all(_is_given(source, value, hook, depth + 1) for value in given):
+                return False
+        elif binding.value is None or not binding.whole or not _is_given(source, binding.value, hook, depth + 1):
+            return False
+    return bool(bound)
 
 
 PRETRAINED = (
@@ -216,10 +309,18 @@ PRETRAINED = (
     ),
     *("torchtext.", "tiktoken.", "sentence_transformers.", "open_clip.", "kagglehub.", "torchaudio.pipelines."),
 )
+PARSERS = {
+    *("json.load", "json.loads", "tomllib.load", "tomllib.loads", "plistlib.load", "plistlib.loads", "csv.reader"),
+    *("csv.DictReader", "yaml.safe_load", "yaml.load", "yaml.safe_load_all", "ast.literal_eval", "toml.load"),
+    *("builtins.int", "builtins.float", "builtins.complex"),
+}
+SAME_PATH = {"pathlib.Path", "builtins.str", "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.expanduser"}
+SAME_METHODS = {"resolve", "absolute", "as_posix", "expanduser"}
+DEPTH = 4  # names that are followed
 PRETRAINED_METHODS = {"from_pretrained", "load_state_dict_from_url", "hf_hub_download", "snapshot_download"}
 
 
-def _is_given(node: ast.AST) -> bool:
+def _is_wanted(node: ast.AST) -> bool:
     return not (isinstance(node, ast.Constant) and node.value in (None, False))
 
 

@@ -101,7 +101,7 @@ class Names:
             elif binding.way is Way.VALUE:
                 found.extend(self.names(binding.node))
             elif binding.way is Way.ELEMENT:
-                for element in self.texts.elements(binding.node) or ():
+                for element in self.texts.looped(binding.node, binding.path) or ():
                     found.extend(self.names(element))
             elif binding.way is Way.PARAMETER:
                 values, _ = self._calls.arguments(binding.node, binding.text)  # type: ignore[arg-type]

@@ -207,6 +207,9 @@ class Kernels:
         key = self._scopes.key(node.id, node)
         if key in self._level:
             return self._level[key]
+        around = self._source.scopes.scopes.get(id(node))
+        if around is not None and isinstance(around.node, ast.ClassDef) and node.id in around.bindings:
+            return self._members.get(node.id, NO)  # fast = partialmethod(_norm, True)
         return SURE if _ready(self._source.resolve(node)) else NO
 
     def _of_attribute(self, node: ast.Attribute) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.applied import values
 from scorer.rules.source import Hit, Source
 from scorer.rules.texts import HOLE
 
@@ -146,7 +147,11 @@ def _replaces(source: Source, owner: ast.expr, name: str, value: ast.expr | None
     classes = [binding.node for binding in looked_up[1]] if looked_up else []
     if not any(isinstance(definition, ast.ClassDef) for definition in classes) or value is None:
         return False
-    return isinstance(value, ast.Lambda) or source.calls.definition(value) is not None
+    given = values(source, value) if isinstance(value, ast.Name) else []
+    return any(
+        isinstance(one, ast.Lambda) or (isinstance(one, ast.expr) and source.calls.definition(one) is not None)
+        for one in (value, *given)
+    )
 
 
 def changed_objects(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:

@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Iterator
 from functools import lru_cache
 
+from scorer.rules.applied import values
 from scorer.rules.source import Source
 from scorer.rules.texts import HOLE, UNKNOWN
 
@@ -119,7 +120,10 @@ def opened(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
         return
     if isinstance(call.func, ast.Attribute):
         method, base = call.func.attr, call.func.value
-        if method in ("read_text", "read_bytes"):
+        if method == "read" and call.args and _parses(source, base):
+            for path in source.elements(call.args[0]) or call.args[:1]:
+                yield path, False
+        elif method in ("read_text", "read_bytes"):
             yield base, False
         elif method == "open" and full is None:
             mode = call.args[0] if call.args else keywords.get("mode")
@@ -130,6 +134,12 @@ def opened(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr, bool]]:
                 yield call.args[0], True
         elif method in FILE_WRITES and call.args:
             yield call.args[0], True
+
+
+def _parses(source: Source, node: ast.expr) -> bool:
+    """Whether an object is a reader of settings: what `configparser.ConfigParser()` makes."""
+    made = [value.func for value in values(source, node) if isinstance(value, ast.Call)]
+    return any((source.resolve(maker) or "").startswith("configparser.") for maker in made)
 
 
 def below(path: str, directory: str) -> bool:

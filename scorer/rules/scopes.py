@@ -14,6 +14,8 @@ from functools import lru_cache
 from scorer.rules.source import Function, Source
 from scorer.rules.tree import COMPREHENSIONS, Scope
 
+# What makes a method of a function without changing what it computes.
+WRAPS = {"functools.partial", "functools.partialmethod", "builtins.staticmethod", "builtins.classmethod"}
 Key = tuple[int, str]  # (id of the scope, name)
 
 
@@ -126,9 +128,20 @@ class Scopes:
         for statement in owner.body:
             if isinstance(statement, Function) and statement.name == name:
                 return statement
+            if isinstance(statement, ast.Assign) and any(getattr(t, "id", "") == name for t in statement.targets):
+                return self._made_of(owner, statement.value)
         bases = [self.class_of(base) for base in owner.bases]
         found = (self._method(base, name, seen) for base in bases if base is not None)
         return next((method for method in found if method is not None), None)
+
+    def _made_of(self, owner: ast.ClassDef, value: ast.expr) -> Function | None:
+        """The function that a class's own name stands for: `fast = partialmethod(_norm, True)`, `fast = _norm`."""
+        while isinstance(value, ast.Call) and self._source.resolve(value.func) in WRAPS and value.args:
+            value = value.args[0]
+        if not isinstance(value, ast.Name):
+            return None
+        inside = [s for s in owner.body if isinstance(s, Function) and s.name == value.id]
+        return inside[-1] if inside else self.function(value)
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The file's own class that a name means, or that the name's value is an instance of."""

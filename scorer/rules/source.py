@@ -148,6 +148,10 @@ class Source:
         """What a written-out list, tuple, set or dict (its keys) holds, through a name; None where it is none."""
         return self._names.texts.elements(node)
 
+    def looped(self, iterated: ast.AST, path: tuple[int, ...] = ()) -> list[ast.expr] | None:
+        """What a loop over an expression gives its variable, or a part of it; None where it is not written out."""
+        return self._names.texts.looped(iterated, path)
+
     @cached_property
     def named(self) -> dict[str, list[ast.expr]]:
         """Full name -> every expression that stands for it, where it is used (annotations only name a type)."""
@@ -183,8 +187,11 @@ class Source:
         return found
 
     def span(self, node: Any) -> Span:
-        """Where an expression or statement stands."""
-        line, last = node.lineno - 1, node.end_lineno - 1
+        """Where an expression or statement stands; what has no place (a `with` item) stands where its statement is."""
+        try:
+            line, last = node.lineno - 1, node.end_lineno - 1
+        except AttributeError:
+            return self.span(self.parent(node))
         return line, self._characters(line, node.col_offset), last, self._characters(last, node.end_col_offset)
 
     def _characters(self, line: int, offset: int) -> int:

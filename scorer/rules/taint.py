@@ -25,7 +25,9 @@ PASSES = {
         "builtins.hash",
         "builtins.len",
     ),
-    *("builtins.any", "builtins.all", "torch.tensor", "torch.as_tensor"),
+    *("builtins.any", "builtins.all", "builtins.sum", "builtins.next", "builtins.iter", "builtins.list"),
+    *("builtins.tuple", "builtins.dict", "builtins.set", "builtins.sorted", "builtins.reversed", "builtins.enumerate"),
+    *("torch.tensor", "torch.as_tensor", "torch.equal", "torch.allclose", "torch.any", "torch.all"),
 }
 
 

@@ -29,6 +29,10 @@ _SAME_PATH = {
     "os.fspath", "os.path.abspath", "os.path.realpath", "os.path.normpath", "os.path.expanduser", "builtins.str",
     "os.path.expandvars",
 }  # fmt: skip
+_SAME_ELEMENTS = {
+    *("builtins.list", "builtins.tuple", "builtins.set", "builtins.iter", "builtins.sorted", "builtins.reversed"),
+}
+_SIDE_BY_SIDE = {"builtins.zip", "itertools.zip_longest", "itertools.product"}
 _HERE = {"os.getcwd", "pathlib.Path.cwd"}
 _SAME_METHODS = {"as_posix", "resolve", "absolute", "expanduser", "encode", "decode", "__str__", "__fspath__"}
 
@@ -111,7 +115,7 @@ class Texts:
             if binding.way is Way.VALUE:
                 found.extend(self.texts(binding.node))
             elif binding.way is Way.ELEMENT:
-                elements = self.elements(binding.node)
+                elements = self.looped(binding.node, binding.path)
                 if elements is None:
                     return UNKNOWN
                 found.extend(itertools.chain.from_iterable(map(self.texts, elements)))
@@ -136,6 +140,48 @@ class Texts:
                 value = looked_up[1][0].node
                 return None if isinstance(value, ast.Name) else self.elements(value)
         return None
+
+    def looped(self, iterated: ast.AST, path: tuple[int, ...] = ()) -> list[ast.expr] | None:
+        """What a loop over an expression gives its variable, or a part of it by place; None where that is not known.
+
+        `for name, run in zip(NAMES, (fast, slow))` gives `run`, at (1,), `fast` and `slow`.
+        """
+        if isinstance(iterated, ast.Call):
+            full = self._resolve(iterated.func)
+            if full in _SAME_ELEMENTS and iterated.args:
+                return self.looped(iterated.args[0], path)
+            if full in _SIDE_BY_SIDE:
+                return self.looped(iterated.args[path[0]], path[1:]) if path and path[0] < len(iterated.args) else None
+            if full == "builtins.enumerate" and iterated.args:
+                return self.looped(iterated.args[0], path[1:]) if path[:1] == (1,) else None
+            return self._entries(iterated.func, path) if isinstance(iterated.func, ast.Attribute) else None
+        found = self.elements(iterated)
+        for place in path if found is not None else ():
+            rows = [row.elts for row in found or () if isinstance(row, (ast.Tuple, ast.List)) and place < len(row.elts)]
+            if len(rows) != len(found or ()):
+                return None
+            found = [row[place] for row in rows]
+        return found
+
+    def _entries(self, method: ast.Attribute, path: tuple[int, ...]) -> list[ast.expr] | None:
+        """What a loop over `table.keys()`, `.values()` or `.items()` gives."""
+        table = self._written(method.value)
+        if not isinstance(table, ast.Dict) or None in table.keys:
+            return None
+        sides = {"keys": 0, "values": 1}
+        if method.attr in sides and not path:
+            side = sides[method.attr]
+        elif method.attr == "items" and len(path) == 1:
+            side = path[0]
+        else:
+            return None
+        return table.values if side else [key for key in table.keys if key is not None]
+
+    def _written(self, node: ast.AST) -> ast.AST:
+        """What a name that has one value stands for."""
+        looked_up = self._tree.scope(node).look_up(node.id) if isinstance(node, ast.Name) else None
+        alone = looked_up is not None and len(looked_up[1]) == 1 and looked_up[1][0].way is Way.VALUE
+        return looked_up[1][0].node if looked_up is not None and alone else node
 
     def _call(self, node: ast.Call) -> Iterable[str]:
         full = self._resolve(node.func)

@@ -39,7 +39,7 @@ class Way(Enum):
 
     IMPORT = auto()  # text: the full name of what was imported
     VALUE = auto()  # node: the expression
-    ELEMENT = auto()  # node: the expression that is iterated over
+    ELEMENT = auto()  # node: the expression that is iterated over; path: where in an element, if it is unpacked
     PARAMETER = auto()  # node: the function
     DEFINITION = auto()  # node: the function or class
     OTHER = auto()
@@ -52,6 +52,7 @@ class Binding:
     way: Way
     node: ast.AST
     text: str = ""
+    path: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -227,10 +228,7 @@ class Tree:
                 where = where.parent
             where.bind(node.target.id, Binding(Way.VALUE, node.value))
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-            if isinstance(node.target, ast.Name):
-                scope.bind(node.target.id, Binding(Way.ELEMENT, node.iter))
-            else:
-                self._other(node.target, scope)
+            self._element(node.target, node.iter, scope)
         elif isinstance(node, ast.withitem):
             if node.optional_vars is not None:
                 self._other(node.optional_vars, scope)
@@ -270,6 +268,15 @@ class Tree:
                     self._assign(part, item, scope)
             else:
                 self._other(target, scope)
+
+    def _element(self, target: ast.expr, iterated: ast.expr, scope: Scope, path: tuple[int, ...] = ()) -> None:
+        if isinstance(target, ast.Name):
+            scope.bind(target.id, Binding(Way.ELEMENT, iterated, path=path))
+        elif isinstance(target, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in target.elts):
+            for place, part in enumerate(target.elts):
+                self._element(part, iterated, scope, (*path, place))
+        else:
+            self._other(target, scope)
 
     def _other(self, target: ast.AST, scope: Scope) -> None:
         for node in ast.walk(target):
