@@ -23,6 +23,7 @@ from ._operands import (
     target,
     write,
 )
+from ._steps import vector_step
 
 BN_STATS_FREE = 512
 
@@ -101,12 +102,10 @@ def tensor_scalar_reduce(
 ) -> Instruction:
     """`dst = data op0 operand0`, and its sum, product, maximum or minimum over the free dimensions in the registers.
 
-    `reduce_cmd` chains instructions: reset_reduce starts, reduce goes on, load_reduce starts from `reduce_init`
-    (number or (P, 1)).
+    nl.abs as op0 (operand0=0) with nl.maximum gives the greatest magnitude of each row. `reduce_cmd` chains
+    instructions: reset_reduce starts, reduce goes on, load_reduce starts from `reduce_init` (number or (P, 1)).
     """
     first = operator_of(op0, "op0")
-    if first.binary is None:
-        refuse(f"{op0!r} is no arithmetic operator of two operands", "op0")
     if reverse0:
         refuse("not supported by the hardware", "reverse0")
     reduction(reduce_op, "reduce_op", ("add", "multiply", "maximum", "minimum"))
@@ -118,7 +117,7 @@ def tensor_scalar_reduce(
     values = read_float32(data, "data")
     fit(dst, values, "data")
     partitions = values.shape[0]
-    values = as_float32(first.binary(values, scalar(operand0, partitions, values.ndim, "operand0")))
+    values = as_float32(vector_step(values, first, operand0))
     write(dst, values)
     initial = None if reduce_init is None else scalar(reduce_init, partitions, 2, "reduce_init")
     registers = dst._storage.core.vector_registers

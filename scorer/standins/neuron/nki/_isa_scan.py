@@ -12,6 +12,7 @@ from ._enums import reduce_cmd
 from ._errors import refuse
 from ._isa_scalar import NEUTRAL
 from ._operands import Instruction, as_float32, fit, not_both_psum, read_float32, scalar, target, write
+from ._steps import vector_step
 
 
 def tensor_tensor_scan(
@@ -63,8 +64,6 @@ def tensor_scalar_cumulative(
     and imm1 are numbers or fp32 tensors (P, 1). No 32-bit integers.
     """
     first = operator_of(op0, "op0")
-    if first.binary is None:
-        refuse(f"{op0!r} is no arithmetic operator of two operands", "op0")
     second = reduction(op1, "op1", _CUMULATIVE)
     if reduce_cmd not in _COMMANDS:
         refuse(f"{reduce_cmd!r}; expected reset_reduce, reduce or load_reduce", "reduce_cmd")
@@ -78,7 +77,7 @@ def tensor_scalar_cumulative(
             refuse(f"type {dtype}; the instruction has no 32-bit integers", operand)
     partitions = values.shape[0]
     flat = values.reshape(partitions, -1)
-    flat = as_float32(first.binary(flat, scalar(imm0, partitions, 2, "imm0")))
+    flat = as_float32(vector_step(flat, first, imm0, "imm0"))
     registers = dst._storage.core.vector_registers
     start = np.full((partitions, 1), _NEUTRAL[second.name], np.float32)
     if reduce_cmd is _REDUCE:

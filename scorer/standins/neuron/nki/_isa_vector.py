@@ -21,10 +21,10 @@ from ._operands import (
     place,
     read,
     read_float32,
-    scalar,
     target,
     write,
 )
+from ._steps import step, vector_step
 from ._storage import Buffer
 from ._tensor import NkiTensor
 from ._versions import since
@@ -90,12 +90,12 @@ def tensor_scalar(
         _check_scalar_engine(engine, first, second, dst, data)
     spare = values is not data._array
     if second is not None:
-        values = as_float32(_step(values, first, operand0, reverse0, "0", values if spare else None))
-        result = _step(values, second, operand1, reverse1, "1", place(dst, values, True))
+        values = as_float32(step(values, first, operand0, reverse0, "op0", "operand0", values if spare else None))
+        result = step(values, second, operand1, reverse1, "op1", "operand1", place(dst, values, True))
     elif operand1 is not None:
         refuse("given without op1", "operand1")
     else:
-        result = _step(values, first, operand0, reverse0, "0", place(dst, values, spare))
+        result = step(values, first, operand0, reverse0, "op0", "operand0", place(dst, values, spare))
     finish(dst, result)
     return Instruction()
 
@@ -120,9 +120,8 @@ def scalar_tensor_tensor(
     engine's registers as `reduce_cmd` says, and `reduce_res` (P, 1) receives them.
     """
     first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
-    if first.binary is None or second.binary is None:
-        remedy = REMEDIES.get(first.name) or REMEDIES.get(second.name) or "only arithmetic operators of two operands"
-        refuse(f"{op0!r}, {op1!r}: {remedy}", "op0, op1")
+    if second.binary is None:
+        refuse(f"{op1!r} {REMEDIES.get(second.name, 'is no arithmetic operator of two operands')}", "op1")
     if "power" in (first.name, second.name):
         refuse("nl.power runs on GpSimd, in tensor_tensor only", "op0, op1")
     dst = target(dst)
@@ -130,7 +129,8 @@ def scalar_tensor_tensor(
     not_both_psum(data, operand1, "data, operand1")
     fit(dst, values, "data")
     fit(dst, tile, "operand1")
-    values = as_float32(_step(values, first, operand0, reverse0, "0", None if values is data._array else values))
+    spare = None if values is data._array else values
+    values = as_float32(vector_step(values, first, operand0, reverse=reverse0, out=spare))
     if values.shape != tile.shape:
         values, tile = values.reshape(dst.shape), tile.reshape(dst.shape)
     left, right = (tile, values) if reverse1 else (values, tile)
@@ -162,28 +162,6 @@ _REDUCE_COMMANDS = (reduce_cmd.reset_reduce, reduce_cmd.reduce, reduce_cmd.reset
 _UNKNOWN, _SCALAR, _VECTOR, _GPSIMD = engine.unknown, engine.scalar, engine.vector, engine.gpsimd
 _ALU_ENGINES = (engine.vector, engine.gpsimd)
 _SCALAR_ENGINE_OPERATORS = {("multiply", "add"), ("multiply", None), ("add", None)}
-
-
-def _step(values: Array, op: Operator, operand: Any, reverse: bool, which: str, out: Array | None) -> Array:
-    """One step of tensor_scalar, into `out` (may be `values`) or new memory."""
-    if op.binary is None:
-        if op.unary is None and op.name in REMEDIES:
-            refuse(f"{op!r} {REMEDIES[op.name]}", f"op{which}")
-        if op.unary is None or op.trn3:
-            why = "needs Trn3 as an ALU operator" if op.trn3 else "is no ALU operator"
-            refuse(f"{op!r} {why}", f"op{which}")
-        if operand is not None and not (isinstance(operand, (int, float)) and operand == 0):
-            refuse(f"{operand!r}; the unary operator {op!r} takes 0 or None", f"operand{which}")
-        return op.unary(values)
-    if op.name == "power":
-        refuse(
-            "nl.power runs on GpSimd, which takes two tiles; with a scalar it passes the simulator and fails on Trn2: "
-            "use tensor_tensor with a filled tile, or activation (square, sqrt, rsqrt, exp of a multiple of log)",
-            f"op{which}",
-        )
-    other = scalar(operand, values.shape[0], values.ndim, f"operand{which}")
-    result: Array = op.binary(other, values, out=out) if reverse else op.binary(values, other, out=out)
-    return result
 
 
 def _exact(dst: NkiTensor, data1: Any, data2: Any, op: Operator, by: Any) -> bool:
