@@ -9,11 +9,12 @@ from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
+from scorer.rules.applied import values
 from scorer.rules.conditions import Kind, conditions
 from scorer.rules.endings import always_raises
 from scorer.rules.kernels import Kernels, kernels
 from scorer.rules.scopes import scopes
-from scorer.rules.source import Hit, Source
+from scorer.rules.source import Function, Hit, Source
 from scorer.rules.tree import BLOCKS
 
 
@@ -98,9 +99,10 @@ TABLES = {
     *("builtins.dict", "builtins.list", "builtins.tuple", "builtins.zip", "builtins.enumerate", "builtins.reversed"),
     *("builtins.sorted", "builtins.iter", "builtins.set", "builtins.frozenset", "collections.OrderedDict"),
     *("collections.deque", "types.MappingProxyType", "itertools.cycle", "itertools.chain", "itertools.zip_longest"),
-    *("collections.defaultdict", "types.SimpleNamespace"),
+    *("collections.defaultdict", "collections.ChainMap"),
 }
 NESTED = 4  # tables in tables that are looked through
+FINITE = {"isfinite", "isnan", "isinf", "isposinf", "isneginf"}
 CONDITIONAL_CALLS = {"torch.cond", "torch.ops.higher_order.cond", "functorch.experimental.control_flow.cond"}
 Branch = tuple[ast.AST, Sequence[ast.AST], Sequence[ast.AST]]
 
@@ -109,6 +111,7 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
     """(condition, what runs if it holds, what runs if not) of every choice that a node makes itself."""
     if isinstance(node, ast.IfExp):
         yield node.test, [node.body], [node.orelse]
+        yield from _given_up(source, table, node.test, [node.body], [node.orelse])
     elif isinstance(node, ast.BoolOp):
         yield from _chain(node)
     elif isinstance(node, ast.Subscript):
@@ -136,6 +139,9 @@ def _called(source: Source, table: Kernels, node: ast.Call) -> Iterator[Branch]:
             yield node.args[0], [node.func.value], [default]
     elif full in CONDITIONAL_CALLS and len(node.args) >= 3:
         yield node.args[0], [node.args[1]], [node.args[2]]
+    elif full == "torch.where" and len(node.args) == 3 and _asks_finite(source, node.args[0]):
+        sides = [[one for one in values(source, side) if isinstance(one, ast.expr)] for side in node.args[1:]]
+        yield node.args[0], sides[0], sides[1]
     elif full in SELECTS:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         for argument in given:
@@ -145,6 +151,12 @@ def _called(source: Source, table: Kernels, node: ast.Call) -> Iterator[Branch]:
         yield from _dispatch(source, table, node.args[0], *node.func.args[:1])
     elif full == "builtins.getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant):
         yield from _by_name(source, table, node.args[1])
+
+
+def _asks_finite(source: Source, node: ast.expr) -> bool:
+    """`torch.isfinite(y)`, `~y.isnan()`: whether a kernel has failed without saying so."""
+    named = [call.func for call in source.inside(node, ast.Call)]
+    return any(getattr(callee, "attr", getattr(callee, "id", "")) in FINITE for callee in named)
 
 
 def _by_name(source: Source, table: Kernels, name: ast.expr) -> Iterator[Branch]:
@@ -167,6 +179,8 @@ def _statement(
     """
     if isinstance(statement, ast.If):
         yield from _half_asked(source, table, statement, after)
+        rest = statement.orelse or (after if _leaves(statement.body) else [])
+        yield from _given_up(source, table, statement.test, statement.body, rest)
     asked = _asked(source, statement)
     if asked is not None and isinstance(statement, (ast.If, ast.While, ast.For, ast.AsyncFor)):
         leaves = _leaves(statement.body)
@@ -187,6 +201,45 @@ def _statement(
             yield case.guard or statement.subject, case.body, others or after
             if _leaves(case.body) and after:
                 yield case.guard or statement.subject, case.body, after
+
+
+def _given_up(
+    source: Source, table: Kernels, test: ast.expr, body: Sequence[ast.AST], rest: Sequence[ast.AST]
+) -> Iterator[Branch]:
+    """`y = attempt(x)`, `if y is None: y = plain(x)`: the condition under which `attempt` gives None chooses."""
+    absent = not isinstance(test, ast.UnaryOp)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        asked, absent = test.operand, True
+    elif isinstance(test, ast.Compare) and _asks_whether_given(test):
+        asked, absent = test.left, isinstance(test.ops[0], ast.Is)
+    else:
+        return
+    found = values(source, asked.value if isinstance(asked, ast.NamedExpr) else asked)
+    for call in found if isinstance(asked, (ast.Name, ast.Call, ast.NamedExpr)) else ():
+        own = scopes(source).function(call.func) if isinstance(call, ast.Call) else None
+        if own is None or not table.launched([call]):
+            continue
+        instead = [s for s in (body if absent else rest) if isinstance(s, (ast.expr, ast.Assign, ast.Return))]
+        for refused in _gives_none(source, own):
+            yield refused, [call], instead
+
+
+def _gives_none(source: Source, function: Function) -> Iterator[ast.expr]:
+    """The conditions under which a function gives None."""
+    for node in source.inside(function, ast.Return):
+        value = node.value
+        if isinstance(value, ast.IfExp) and any(map(_is_none, (value.body, value.orelse))):
+            yield value.test
+        elif value is None or _is_none(value):
+            around = source.parent(node)
+            while around is not None and not isinstance(around, (ast.If, Function)):
+                around = source.parent(around)
+            if isinstance(around, ast.If):
+                yield around.test
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _asked(source: Source, statement: ast.AST) -> ast.expr | None:
@@ -293,9 +346,9 @@ def _dispatch(source: Source, table: Kernels, container: ast.AST, key: ast.AST) 
         key = bounds[0]
     if isinstance(key, ast.Constant):
         return
-    for values in _tables(source, container):
-        carrying = [value for value in values if table.carried(value)]
-        others = [value for value in values if not table.carried(value)]
+    for held in _tables(source, container):
+        carrying = [value for value in held if table.carried(value)]
+        others = [value for value in held if not table.carried(value)]
         if carrying and others:
             yield key, carrying[:1], others[:1]
 
@@ -327,7 +380,8 @@ def _entries(source: Source, literal: ast.AST | None, depth: int = 0) -> list[as
         return []
     if isinstance(literal, ast.Call) and source.resolve(literal.func) in TABLES:
         named = [keyword.value for keyword in literal.keywords if keyword.arg != "key"]
-        return [*named, *(v for a in literal.args for v in _flat(_entries(source, a, depth + 1)))]
+        made = [a.body for a in literal.args[:1] if isinstance(a, ast.Lambda)]  # of defaultdict: what is not in it
+        return [*named, *made, *(v for a in literal.args for v in _flat(_entries(source, a, depth + 1)))]
     if isinstance(literal, (ast.DictComp, ast.ListComp, ast.GeneratorExp, ast.SetComp)):
         return [v for part in literal.generators for v in _flat(_entries(source, part.iter, depth + 1))]
     if isinstance(literal, ast.Name) and depth:
@@ -346,8 +400,8 @@ def _tried_in_turn(source: Source, table: Kernels, iterated: ast.AST, tests: Seq
     """`for run in (kernel, reference): if run.fits(x): return run(x)`, as a loop or inside of brackets."""
     if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) and not iterated.args:
         iterated = iterated.func.value  # table.values(), table.items()
-    for values in _tables(source, iterated) if tests else ():
-        flat = _flat(values)
+    for held in _tables(source, iterated) if tests else ():
+        flat = _flat(held)
         carrying = [value for value in flat if table.carried(value)]
         others = [value for value in flat if not table.carried(value) and _names_code(source, value)]
         if carrying and others:

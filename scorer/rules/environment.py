@@ -25,6 +25,7 @@ SETTERS = {"setdefault", "update", "__setitem__", "__ior__"}
 # Other ways to the same variables.
 ELSEWHERE = {
     *("os.path.expandvars", "os.confstr", "dotenv.load_dotenv", "dotenv.dotenv_values", "decouple.config"),
+    *("os.getxattr", "os.listxattr"),
     *("environs.Env", "pydantic_settings.BaseSettings", "sysconfig.get_config_vars"),
 }
 PROCESS_FILE = re.compile(r"^/proc/[^/]+/(task/[^/]+/)?(environ|cmdline)\b")

@@ -44,8 +44,8 @@ class Kernels:
         self._callees: dict[int, list[ast.Call]] = {}
         self._results: dict[int, list[ast.expr]] = {}  # of each function, by id
         self._called: dict[Key, bool] = {}  # parameters: whether their function calls them or hands them on
-        self._decorations = [
-            (function, own)
+        self._decorations = [  # (function, its decorator or what makes it, whether the latter)
+            (function, own, isinstance(decorator, ast.Call))
             for function in source.functions
             for decorator in function.decorator_list
             if (own := self._scopes.function(decorator.func if isinstance(decorator, ast.Call) else decorator))
@@ -359,7 +359,9 @@ class Kernels:
     def _decorates_kernel(self, function: Function) -> bool:
         """Whether a function is a decorator, or what a decorator factory returns, of what leads to a kernel."""
         factory = self._scopes.owner(function).node
-        return any(made_by in (function, factory) and self._leads(d) for d, made_by in self._decorations)
+        return any(
+            made_by is (factory if called else function) and self._leads(d) for d, made_by, called in self._decorations
+        )
 
     def _leads(self, function: Function) -> bool:
         if isinstance(self._source.parent(function), ast.ClassDef):

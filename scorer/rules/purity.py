@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
@@ -21,6 +22,7 @@ CONVOLUTIONS = {"torch.nn.Conv1d", "torch.nn.functional.conv1d", "torch.nn.Conv2
 RECURRENT = {"torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN"}
 CACHES = {"functools.lru_cache", "functools.cache", "functools.cached_property"}
 KEEPS = {"append", "extend", "update", "add", "insert", "setdefault", "pop", "clear", "popitem", "register_buffer"}
+MUTABLE = (ast.List, ast.Dict, ast.Set, ast.Call)
 LEARNS = {"torch.autograd.grad", "torch.autograd.backward", "torch.func.grad", "torch.func.grad_and_value"}
 READS_DATA = ("pyarrow.parquet.", "pyarrow.dataset.", "pyarrow.feather.", "torch.utils.data.DataLoader")
 TO_HOST = {"cpu", "numpy", "tolist", "item"}
@@ -91,6 +93,7 @@ def _reverses(index: ast.expr) -> bool:
     )
 
 
+@lru_cache(maxsize=1)
 def _forwards(source: Source) -> list[Function]:
     """Every `forward` of a class, and the methods and functions that it calls."""
     table = reach(source)
@@ -129,7 +132,9 @@ def _changes(source: Source, function: Function, node: ast.AST) -> bool:
         return _outlives(source, function, node)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         key = scopes(source).key(node.id, node)
-        return key is not None and key[0] == id(source.tree)
+        return key is not None and not _is_local(source, function, key[0])
+    if isinstance(node, ast.Call) and source.resolve(node.func) == "builtins.next" and node.args:
+        return _outlives(source, function, node.args[0])
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
         in_place = name.endswith("_") and not name.endswith("__") and not name.startswith("_")
@@ -142,14 +147,32 @@ def _outlives(source: Source, function: Function, node: ast.AST, inside: bool = 
     depth = 0
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node, depth = node.value, depth + 1
+    if isinstance(node, ast.Call):  # type(self).count += 1
+        return depth > 0 and source.resolve(node.func) == "builtins.type" and [*map(ast.unparse, node.args)] == ["self"]
     if not isinstance(node, ast.Name) or (inside and node.id == "self" and depth == 0):
         return False
     if node.id == "self":
         return True
     bound = scopes(source).of(node.id, node)
-    held = any(isinstance(b.value, (ast.Dict, ast.List, ast.Set, ast.Call, ast.DictComp, ast.ListComp)) for b in bound)
+    if any(binding.parameter for binding in bound):  # def forward(self, x, seen=[])
+        given = scopes(source).arguments(function, node.id)
+        return any(isinstance(value, MUTABLE) and _is_default(function, value) for value in given)
     key = scopes(source).key(node.id, node)
+    if depth and not inside and any(isinstance(b.node, ast.ClassDef | Function) for b in bound):
+        return key is not None and not _is_local(source, function, key[0])
+    held = any(isinstance(b.value, (ast.Dict, ast.List, ast.Set, ast.Call, ast.DictComp, ast.ListComp)) for b in bound)
     return held and key is not None and key[0] == id(source.tree)
+
+
+def _is_local(source: Source, function: Function, scope: int) -> bool:
+    """Whether a scope is that of a call of `forward`: of a function, of something in it, or of what runs it."""
+    if any(id(caller) == scope for caller in _forwards(source)):
+        return True
+    return any(id(n) == scope for n in source.inside(function, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+def _is_default(function: Function, value: ast.expr) -> bool:
+    return any(value is default for default in (*function.args.defaults, *function.args.kw_defaults))
 
 
 def hook_that_learns(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
@@ -165,6 +188,11 @@ def hook_that_learns(source: Source, artifact: Artifact, profile: Profile) -> It
                     what = _learns(source, node, profile)
                     if what:
                         lines.setdefault(node.lineno, f"{hook.name} {what}")
+    for function in _forwards(source):
+        if function.name == "forward":
+            for call in source.inside(function, ast.Call):
+                if source.resolve(call.func) in LEARNS:
+                    lines.setdefault(call.lineno, f"forward takes gradients ({ast.unparse(call.func)})")
     for line, what in sorted(lines.items()):
         yield Hit(line, {"WHAT": what})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from scorer.artifact import Artifact
 from scorer.contest import Profile
-from scorer.rules.endings import always_raises
+from scorer.rules.endings import always_raises, jump
 from scorer.rules.kernels import PACKAGES, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
@@ -89,7 +89,7 @@ def optional_import(source: Source, artifact: Artifact, profile: Profile) -> Ite
         silent = False
         if isinstance(node, ast.Try | ast.TryStar):
             clauses = [*node.handlers]
-            silent = any(not always_raises(source, clause.body) for clause in clauses) or bool(_jump(node.finalbody))
+            silent = any(not always_raises(source, clause.body) for clause in clauses) or bool(jump(node.finalbody))
         elif isinstance(node, (ast.With, ast.AsyncWith)):
             silent = managers.suppress(node)
         imported = [n for n in source.walk_all(node.body) if _imports(source, n)] if silent else []
@@ -146,10 +146,10 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
             for handler in node.handlers:
                 if call and not _waits_for(source, handler, UNRELATED) and not always_raises(source, handler.body):
                     yield Hit(handler.lineno, {"CALL": call})
-            jump = _jump(node.finalbody)
-            call = table.launched_now([*node.body, *node.handlers, *node.orelse]) if jump else None
-            if jump and call:
-                yield Hit(jump.lineno, {"CALL": call})
+            left = jump(node.finalbody)
+            call = table.launched_now([*node.body, *node.handlers, *node.orelse]) if left else None
+            if left and call:
+                yield Hit(left.lineno, {"CALL": call})
 
 
 def _waits_for(source: Source, handler: ast.ExceptHandler, expected: set[str]) -> bool:
@@ -234,7 +234,7 @@ class _Managers:
             if isinstance(node, ast.Try | ast.TryStar) and _yields(node.body):
                 if any(not always_raises(self._source, handler.body) for handler in node.handlers):
                     return True
-                if _jump(node.finalbody):
+                if jump(node.finalbody):
                     return True
             managers = node.items if isinstance(node, (ast.With, ast.AsyncWith)) and _yields(node.body) else []
             if any(self._source.resolve(getattr(m.context_expr, "func", m)) == SUPPRESS for m in managers):
@@ -244,24 +244,6 @@ class _Managers:
 
 def _yields(body: Sequence[ast.AST]) -> bool:
     return any(isinstance(node, ast.Yield) for statement in body for node in ast.walk(statement))
-
-
-def _jump(body: Sequence[ast.AST], in_loop: bool = False) -> ast.stmt | None:
-    """The first statement by which a `finally` is left early, which drops the exception on its way."""
-    for statement in body:
-        if isinstance(statement, ast.Return) or (isinstance(statement, (ast.Break, ast.Continue)) and not in_loop):
-            return statement
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            continue
-        if isinstance(statement, (ast.For, ast.AsyncFor, ast.While)):
-            found = _jump(statement.body, True) or _jump(statement.orelse, in_loop)
-        else:
-            children = ast.iter_child_nodes(statement)
-            blocks = [c for c in children if isinstance(c, (ast.stmt, ast.ExceptHandler, ast.match_case))]
-            found = _jump(blocks, in_loop)
-        if found:
-            return found
-    return None
 
 
 def other_implementation(source: Source, artifact: Artifact, profile: Profile) -> Iterator[Hit]:
