@@ -101,6 +101,7 @@ TABLES = {
     *("collections.deque", "types.MappingProxyType", "itertools.cycle", "itertools.chain", "itertools.zip_longest"),
     *("collections.defaultdict", "collections.ChainMap"),
 }
+LAYERS = {"torch.nn.ModuleList", "torch.nn.ModuleDict"}
 NESTED = 4  # tables in tables that are looked through
 FINITE = {"isfinite", "isnan", "isinf", "isposinf", "isneginf"}
 CONDITIONAL_CALLS = {"torch.cond", "torch.ops.higher_order.cond", "functorch.experimental.control_flow.cond"}
@@ -116,6 +117,9 @@ def _branches(source: Source, table: Kernels, node: ast.AST) -> Iterator[Branch]
         yield from _chain(node)
     elif isinstance(node, ast.Subscript):
         yield from _dispatch(source, table, node.value, node.slice)
+        if isinstance(node.value, ast.Call) and source.resolve(node.value.func) == "builtins.globals":
+            own = [source.top_level[text] for text in source.exact(node.slice) or () if text in source.top_level]
+            yield from _apart(table, node.slice, own)
     elif isinstance(node, ast.Call):
         yield from _called(source, table, node)
     elif isinstance(node, ast.For):
@@ -151,6 +155,8 @@ def _called(source: Source, table: Kernels, node: ast.Call) -> Iterator[Branch]:
         yield from _dispatch(source, table, node.args[0], *node.func.args[:1])
     elif full == "builtins.getattr" and len(node.args) > 1 and not isinstance(node.args[1], ast.Constant):
         yield from _by_name(source, table, node.args[1])
+    elif full == "operator.methodcaller" and node.args and not isinstance(node.args[0], ast.Constant):
+        yield from _by_name(source, table, node.args[0])
 
 
 def _asks_finite(source: Source, node: ast.expr) -> bool:
@@ -162,9 +168,13 @@ def _asks_finite(source: Source, node: ast.expr) -> bool:
 def _by_name(source: Source, table: Kernels, name: ast.expr) -> Iterator[Branch]:
     """`getattr(self, "fast" if fits else "plain")(x)`, of a name that one condition makes."""
     known = [scopes(source).members[text] for text in source.exact(name) or () if text in scopes(source).members]
-    methods = [method for held in known for method in held.methods]
-    carrying = [method for method in methods if table.used([method])]
-    others = [method for method in methods if not table.used([method])]
+    yield from _apart(table, name, [method for held in known for method in held.methods])
+
+
+def _apart(table: Kernels, name: ast.expr, functions: Sequence[ast.AST]) -> Iterator[Branch]:
+    """The choice between functions of which some use a kernel."""
+    carrying = [function for function in functions if table.used([function])]
+    others = [function for function in functions if not table.used([function])]
     if carrying and others:
         yield name, carrying[:1], others[:1]
 
@@ -193,6 +203,7 @@ def _statement(
                 source, statement.body
             )  # what it reads, it only works further on
             yield asked, statement.body, [s for s in before if _stored(source, [s]) & changed]
+            yield asked, statement.body, _given_outside(source, statement)
             if after and isinstance(statement, ast.If):
                 yield from _fallen_through(statement, after)
     elif isinstance(statement, ast.Match):
@@ -201,6 +212,19 @@ def _statement(
             yield case.guard or statement.subject, case.body, others or after
             if _leaves(case.body) and after:
                 yield case.guard or statement.subject, case.body, after
+
+
+def _given_outside(source: Source, statement: ast.AST) -> list[ast.AST]:
+    """What the module gives to the variables that a function's statement declares global and gives anew."""
+    stored = [n for n in source.inside(statement, ast.Name) if isinstance(n.ctx, ast.Store)]
+    others = [n for n in stored if n.id in source.scopes.scope(n).elsewhere]
+    inner = {id(n) for n in others}
+    return [
+        b.value
+        for name in others
+        for b in scopes(source).of(name.id, name)
+        if b.whole and b.value is not None and id(b.node) not in inner
+    ]
 
 
 def _given_up(
@@ -346,7 +370,7 @@ def _dispatch(source: Source, table: Kernels, container: ast.AST, key: ast.AST) 
         key = bounds[0]
     if isinstance(key, ast.Constant):
         return
-    for held in _tables(source, container):
+    for held in [*_tables(source, container), *_layers(source, container, key)]:
         carrying = [value for value in held if table.carried(value)]
         others = [value for value in held if not table.carried(value)]
         if carrying and others:
@@ -368,6 +392,18 @@ def _tables(source: Source, container: ast.AST) -> Iterator[list[ast.expr]]:
         values = _entries(source, literal)
         if values:
             yield values
+
+
+def _layers(source: Source, container: ast.AST, key: ast.AST) -> Iterator[list[ast.expr]]:
+    """The layers of an `nn.ModuleList([...])` or `nn.ModuleDict({...})`, where more than a plain index picks one."""
+    held = scopes(source).members[container.attr].values if _is_member(source, container) else []  # type: ignore[attr-defined]
+    for made in (b.value for b in held if b.whole and isinstance(b.value, ast.Call)):
+        if source.resolve(made.func) in LAYERS and made.args and conditions(source).kinds(key) != {Kind.SETTING}:
+            yield _entries(source, made.args[0])
+
+
+def _is_member(source: Source, node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in scopes(source).members
 
 
 def _entries(source: Source, literal: ast.AST | None, depth: int = 0) -> list[ast.expr]:

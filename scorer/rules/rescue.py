@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from scorer.artifact import Artifact
 from scorer.contest import Profile
 from scorer.rules.endings import always_raises, jump
-from scorer.rules.kernels import PACKAGES, kernels
+from scorer.rules.kernels import PACKAGES, Kernels, kernels
 from scorer.rules.scopes import scopes
 from scorer.rules.source import Function, Hit, Source
 
@@ -130,6 +130,8 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
     if not table.exist:
         return
     managers = _Managers(source)
+    for block in source.blocks:
+        yield from _checked_before(source, table, block)
     for node in source.nodes:
         if id(node) in table.inside_kernels:
             continue
@@ -150,6 +152,19 @@ def rescued_kernel(source: Source, artifact: Artifact, profile: Profile) -> Iter
             call = table.launched_now([*node.body, *node.handlers, *node.orelse]) if left else None
             if left and call:
                 yield Hit(left.lineno, {"CALL": call})
+
+
+def _checked_before(source: Source, table: Kernels, block: Sequence[ast.stmt]) -> Iterator[Hit]:
+    """`try: check(x)`, `except ValueError: return plain(x)`, and the kernel after it."""
+    for index, tried in enumerate(block):
+        if not isinstance(tried, ast.Try | ast.TryStar) or table.launched_now(tried.body):
+            continue
+        call = table.launched_now(block[index + 1 :])
+        for handler in tried.handlers if call else ():
+            last = handler.body[-1]
+            instead = isinstance(last, ast.Return) and source.inside(last, ast.Call, ast.BinOp)
+            if instead and not table.launched(handler.body) and not _waits_for(source, handler, UNRELATED):
+                yield Hit(handler.lineno, {"CALL": call or ""})
 
 
 def _waits_for(source: Source, handler: ast.ExceptHandler, expected: set[str]) -> bool:
