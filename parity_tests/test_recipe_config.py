@@ -78,6 +78,7 @@ def test_a_config_cannot_be_changed() -> None:
         (("warmup_fraction: 0.05", "warmup_fraction: 0.9"), r"must add up to 1 at most"),
         (("depth: 2", "depth: 2\nconv_taps: 5"), r"knob 'conv_taps' must be 0 or 2 to 4, found 5"),
         (("depth: 2", "depth: 2\nclip: -1.0"), r"knob 'clip' must be 0 or more, found -1.0; set: 'clip' at"),
+        (("depth: 2", "depth: 2\nmatrix_decay: 30.0"), r"knob 'matrix_decay' times 'matrix_lr' must be 0 to 1"),
         (("depth: 2", "depth: 2\nema_blend: 0.5"), r"need an average: set 'ema_decay', too; set: 'ema_blend' at"),
         (("depth: 2", "depth: 2\nsharding: fsdp"), r"knob 'sharding' must be 'none' where 'world_size' is 1"),
         (

@@ -36,7 +36,8 @@ def test_newton_schulz_brings_singular_values_near_one(shape: tuple[int, int]) -
         assert torch.cosine_similarity(one.flatten(), (u @ v).flatten(), dim=0) > 0.95
 
 
-def test_muon_treats_each_matrix_alone_and_scales_tall_ones() -> None:
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_muon_treats_each_matrix_alone_scales_tall_ones_and_decays(decay: float) -> None:
     generator = torch.Generator().manual_seed(0)
     shapes = [(8, 8), (8, 8), (32, 8), (8, 32)]
     parameters = [nn.Parameter(torch.randn(shape, generator=generator)) for shape in shapes]
@@ -45,11 +46,11 @@ def test_muon_treats_each_matrix_alone_and_scales_tall_ones() -> None:
         parameter.grad = torch.randn(parameter.shape, generator=generator)
     directions = TorchNewtonSchulz(QUINTIC, QUINTIC_MARGIN, torch.float32)
     mine = {id(p) for p in parameters}
-    Muon(parameters, lr=0.1, momentum=0.9, directions=directions, nesterov=Nesterov(), mine=mine).step()
+    Muon(parameters, lr=0.1, momentum=0.9, decay=decay, directions=directions, nesterov=Nesterov(), mine=mine).step()
     for parameter, old, factor in zip(parameters, before, (1.0, 1.0, 2.0, 1.0), strict=True):
         assert parameter.grad is not None
         nesterov = parameter.grad.lerp(0.1 * parameter.grad, 0.9)
-        expected = old - 0.1 * factor * directions([nesterov])[0]
+        expected = (1.0 - 0.1 * decay) * old - 0.1 * factor * directions([nesterov])[0]
         assert torch.allclose(parameter, expected, atol=1e-6)
 
 

@@ -135,6 +135,7 @@ class Config:
     overlap: bool = False  # collectives while the ranks compute: gradients during backward, parameters during steps
     sharding: Literal["none", "fsdp"] = "none"  # fsdp: each rank holds a shard of every parameter, gradient and state
     ema: Literal["nki", "torch"] = "torch"
+    matrix_decay: float = 0.0  # weight decay of Muon, decoupled
     ema_decay: float = 0.0  # of the moving average of the weights, which is saved; 0.0: none, 1.0: all weigh the same
     ema_prewarm: float = 0.0  # share of the schedule that passes before anything is averaged
     ema_blend: float = 1.0  # share of the average in what is saved; the rest is of the last weights
@@ -374,6 +375,11 @@ class Config:
             )
         if self.clip < 0.0:
             raise ValueError(f"knob 'clip' must be 0 or more, found {self.clip}")
+        if not 0.0 <= self.matrix_decay * self.matrix_lr < 1.0:
+            raise ValueError(
+                f"knob 'matrix_decay' times 'matrix_lr' must be 0 to 1, what an update takes away, found "
+                f"{self.matrix_decay} and {self.matrix_lr}"
+            )
         if not 0.0 <= self.ema_decay <= 1.0:
             raise ValueError(f"knob 'ema_decay' must be 0 to 1, found {self.ema_decay}")
         if not (0.0 <= self.ema_prewarm < 1.0 and 0.0 < self.ema_blend <= 1.0):

@@ -44,6 +44,7 @@ def make_optimizers(
         matrices,
         lr=config.matrix_lr,
         momentum=config.matrix_momentum,
+        decay=config.matrix_decay,
         directions=make_directions(config, activation_dtype(config, ranks.device)),
         mine=mine,
     )
@@ -94,13 +95,14 @@ def make_muon(
     matrices: list[nn.Parameter],
     lr: float,
     momentum: float,
+    decay: float,
     directions: NkiNewtonSchulz | TorchNewtonSchulz,
     mine: set[int],
 ) -> Muon:
     """The Muon that the configuration names; the matrices are still in fp32."""
     if config.matrix_dtype == "bfloat16":
-        return MasterMuon(matrices, lr, momentum, directions, make_nesterov(config), mine)
-    return Muon(matrices, lr, momentum, directions, make_nesterov(config), mine)
+        return MasterMuon(matrices, lr, momentum, decay, directions, make_nesterov(config), mine)
+    return Muon(matrices, lr, momentum, decay, directions, make_nesterov(config), mine)
 
 
 def make_nesterov(config: Config) -> Nesterov | RoundedNesterov:
@@ -111,19 +113,24 @@ def make_nesterov(config: Config) -> Nesterov | RoundedNesterov:
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon (Jordan et al., 2024): a step along the semi-orthogonal matrix that is nearest to the Nesterov momentum."""
+    """Muon (Jordan et al., 2024): a step along the semi-orthogonal matrix that is nearest to the Nesterov momentum, and
+    decoupled weight decay (as Liu et al., 2025, arXiv:2502.16982, add to it).
+    """
 
     def __init__(
         self,
         params: list[nn.Parameter],
         lr: float,
         momentum: float,
+        decay: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
         nesterov: Nesterov | RoundedNesterov,
         mine: set[int],
     ) -> None:
-        """`directions`: the iteration that finds them; `mine`: ids of the parameters that this rank updates."""
-        super().__init__(params, {"lr": lr, "momentum": momentum})
+        """`decay`: `lr` times it is the share of a matrix that goes in an update; `directions`: the iteration that
+        finds them; `mine`: ids of the parameters that this rank updates.
+        """
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": decay})
         self.directions = directions
         self.nesterov = nesterov
         self.mine = mine
@@ -137,15 +144,15 @@ class Muon(torch.optim.Optimizer):
             for parameter, direction in zip(parameters, directions, strict=True):
                 # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
                 step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
-                self.move(parameter, direction, -step_size)
+                self.move(parameter, direction, -step_size, 1.0 - group["lr"] * group["weight_decay"])
 
     def followed(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         """A parameter's momentum, with its gradient taken in."""
         return self.nesterov(gradient_of(parameter), self.state[parameter], momentum)
 
-    def move(self, parameter: nn.Parameter, direction: Tensor, size: float) -> None:
-        """Add `size` times the direction to a parameter."""
-        parameter.add_(direction, alpha=size)
+    def move(self, parameter: nn.Parameter, direction: Tensor, size: float, kept: float) -> None:
+        """Keep a share of a parameter, and add `size` times the direction to it."""
+        parameter.mul_(kept).add_(direction, alpha=size)
 
 
 class MasterMuon(Muon):
@@ -156,20 +163,21 @@ class MasterMuon(Muon):
         params: list[nn.Parameter],
         lr: float,
         momentum: float,
+        decay: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
         nesterov: Nesterov | RoundedNesterov,
         mine: set[int],
     ) -> None:
         """As for `Muon`; the parameters are still in fp32."""
-        super().__init__(params, lr, momentum, directions, nesterov, mine)
+        super().__init__(params, lr, momentum, decay, directions, nesterov, mine)
         for parameter in params:
             if id(parameter) in mine:
                 self.state[parameter]["master"] = parameter.detach().clone()
 
-    def move(self, parameter: nn.Parameter, direction: Tensor, size: float) -> None:
-        """Add `size` times the direction to the parameter as it is in fp32, and round that."""
+    def move(self, parameter: nn.Parameter, direction: Tensor, size: float, kept: float) -> None:
+        """Keep a share of the parameter as it is in fp32, add `size` times the direction to it, and round that."""
         master = self.state[parameter]["master"]
-        master.add_(direction, alpha=size)
+        master.mul_(kept).add_(direction, alpha=size)
         parameter.copy_(master)
 
 

@@ -60,6 +60,7 @@ def make_sharded_optimizers(config: Config, model: GPT, ranks: Ranks) -> list[to
         matrices,
         lr=config.matrix_lr,
         momentum=config.matrix_momentum,
+        decay=config.matrix_decay,
         directions=make_directions(config, activation_dtype(config, ranks.device)),
         nesterov=make_nesterov(config),
         hands=deal(config, matrices, []),
@@ -77,13 +78,16 @@ class ShardedMuon(Muon):
         params: list[nn.Parameter],
         lr: float,
         momentum: float,
+        decay: float,
         directions: NkiNewtonSchulz | TorchNewtonSchulz,
         nesterov: Nesterov | RoundedNesterov,
         hands: Sequence[Sequence[nn.Parameter]],
         rank: int,
     ) -> None:
         """`hands[r]`: the matrices whose directions rank r finds; `rank`: this one."""
-        super().__init__(params, lr, momentum, directions, nesterov, {id(parameter) for parameter in hands[rank]})
+        super().__init__(
+            params, lr, momentum, decay, directions, nesterov, {id(parameter) for parameter in hands[rank]}
+        )
         self.finder = {id(parameter): finder for finder, hand in enumerate(hands) for parameter in hand}
 
     @torch.no_grad()
@@ -105,7 +109,7 @@ class ShardedMuon(Muon):
                     src_data_rank=self.finder[id(parameter)],
                 )
                 step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
-                self.move(parameter, direction, -step_size)
+                self.move(parameter, direction, -step_size, 1.0 - group["lr"] * group["weight_decay"])
 
 
 @torch.no_grad()
