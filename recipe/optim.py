@@ -142,13 +142,17 @@ class Muon(torch.optim.Optimizer):
             parameters = [parameter for parameter in group["params"] if id(parameter) in self.mine]
             directions = self.directions([self.followed(p, group["momentum"]) for p in parameters])
             for parameter, direction in zip(parameters, directions, strict=True):
-                # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
-                step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
-                self.move(parameter, direction, -step_size, 1.0 - group["lr"] * group["weight_decay"])
+                self.advance(parameter, direction, group)
 
     def followed(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         """A parameter's momentum, with its gradient taken in."""
         return self.nesterov(gradient_of(parameter), self.state[parameter], momentum)
+
+    def advance(self, parameter: nn.Parameter, direction: Tensor, group: dict[str, Any]) -> None:
+        """Update a parameter, with the rates of its group."""
+        # Tall matrices get a larger step, so that the effect on the outputs does not depend on the shape.
+        step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
+        self.move(parameter, direction, -step_size, 1.0 - group["lr"] * group["weight_decay"])
 
     def move(self, parameter: nn.Parameter, direction: Tensor, size: float, kept: float) -> None:
         """Keep a share of a parameter, and add `size` times the direction to it."""

@@ -108,8 +108,7 @@ class ShardedMuon(Muon):
                     parameter.placements,
                     src_data_rank=self.finder[id(parameter)],
                 )
-                step_size = group["lr"] * max(1.0, parameter.size(0) / parameter.size(1)) ** 0.5
-                self.move(parameter, direction, -step_size, 1.0 - group["lr"] * group["weight_decay"])
+                self.advance(parameter, direction, group)
 
 
 @torch.no_grad()
