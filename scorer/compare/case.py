@@ -50,6 +50,14 @@ class Case:
         """The builder's manifest; empty for a file that it did not make."""
         return self.artifact.manifest or {}
 
+    @property
+    def same_virtual_clock(self) -> bool:
+        """Whether recipe and artifact ran by one virtual clock, so that what they do in time is the same."""
+        local, artifact = self.local, self.artifact_lane
+        if local is None or artifact is None or local.clock is None:
+            return False
+        return local.clock == artifact.clock and local.clock.kind == "virtual"
+
     @cached_property
     def source(self) -> Source:
         """The artifact's syntax tree."""

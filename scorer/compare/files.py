@@ -41,7 +41,7 @@ def compare(case: Case) -> list[Finding]:
 
 def _saves(case: Case, local: Receipt, artifact: Receipt) -> list[Finding]:
     """When each saves: on one virtual clock, before the same updates."""
-    if local.clock != artifact.clock or local.clock is None or local.clock.kind != "virtual":
+    if not case.same_virtual_clock:
         return []
     for here, there in paired(local, artifact):
         mine, theirs = _saved_in(here), _saved_in(there)
