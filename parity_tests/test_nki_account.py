@@ -75,6 +75,39 @@ def test_an_assignment_is_the_instruction_that_it_makes(body: Any, name: str) ->
     assert cost_of(body).name == name
 
 
+@pytest.mark.parametrize("make", [nl.zeros, nl.ones, lambda *args, **more: nl.full(args[0], 3, *args[1:], **more)])
+@pytest.mark.parametrize(
+    ("shape", "descriptors"), [((2, 3), {24: 1}), ((4, 512), {2048: 4}), ((3, 700), {2048: 4, 208: 1})]
+)
+def test_filling_hbm_is_a_memset_and_copies_of_it(
+    make: Any, shape: tuple[int, ...], descriptors: dict[int, int]
+) -> None:
+    with accounting() as accounts:
+        run(lambda: make(shape, nl.float32, buffer=nl.private_hbm))
+    fill, *copies = accounts[0].instructions[:-1]
+    assert (fill.name, {each.name for each in copies}) == ("memset", {"dma_copy"})
+    assert fill.operands[0].bytes == min(2048, 4 * shape[0] * shape[1])
+    moved: dict[int, int] = {}
+    for each in copies:
+        moved.update(each.cost.descriptors)
+    assert moved == descriptors
+    assert sum(each.cost.bytes for each in copies) == 4 * shape[0] * shape[1]
+
+
+def test_filling_a_tile_is_a_memset() -> None:
+    assert cost_of(lambda: nl.zeros((4, 512), nl.float32)).name == "memset"
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_an_identity_matrix_is_brought_in_from_hbm(given: bool) -> None:
+    def body() -> None:
+        nl.shared_identity_matrix(128, BF16, dst=nl.ndarray((128, 128), BF16) if given else None)
+
+    found = cost_of(body)
+    assert (found.name, found.engine, found.cost.direction) == ("dma_copy", "dma", "hbm to sbuf")
+    assert (found.cost.bytes, found.cost.hbm_bytes) == (2 * 128 * 128, 2 * 128 * 128)
+
+
 def test_an_instruction_that_nobody_has_heard_of_is_told_and_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     def double(dst: Any, data: Any, name: str | None = None) -> Any:
         return nisa.tensor_scalar(dst=dst, data=data, op0=nl.multiply, operand0=2.0)

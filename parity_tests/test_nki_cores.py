@@ -168,6 +168,17 @@ def touch(first: str, second: str, between: bool, by: tuple[int, int] = (0, 1), 
             )
 
 
+def write_and_read(between: Callable[[Any, Any], Any], reads: bool = True) -> None:
+    """Core 1 writes one of two tensors; then core 0 reads it, or writes something else there."""
+    written, other = shared(2, 4), shared(2, 4)
+    only_on(1, lambda: nisa.dma_copy(dst=written, src=tile(2, 4)))
+    between(written, other)
+    if reads:
+        only_on(0, lambda: nisa.tensor_copy(dst=tile(2, 4), src=nl.load(written)))
+    else:
+        only_on(0, lambda: nisa.dma_copy(dst=written, src=tile(2, 4, value=2.0)))
+
+
 def both_write(*values: float, dtype: Any = nl.float32, other: Any = None) -> None:
     """Each core writes all of a tensor; the last element is `values[core]`, the others are the same."""
     core = nl.program_id(0)
@@ -208,6 +219,16 @@ CHECKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: touch("write", "read", False, by=(1, 0)),
         "data race: core 0 reads elements of nl.shared_hbm tensor that core 1 wrote",
         lambda: touch("write", "read", True, by=(1, 0)),
+    ),
+    "reading what the other wrote, behind a barrier on another tensor": (
+        lambda: write_and_read(lambda written, other: barrier(other)),
+        "data race: core 0 reads elements of nl.shared_hbm tensor that core 1 wrote",
+        lambda: write_and_read(lambda written, other: (barrier(other), barrier(written))),
+    ),
+    "overwriting what the other wrote, behind a barrier on another tensor": (
+        lambda: write_and_read(lambda written, other: barrier(other), reads=False),
+        "data race: core 0 overwrites elements of nl.shared_hbm tensor that core 1 wrote",
+        lambda: write_and_read(lambda written, other: barrier(written), reads=False),
     ),
     "overwriting what the other wrote": (
         lambda: touch("write", "write", False),

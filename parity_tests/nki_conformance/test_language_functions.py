@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import nki
 import nki.isa as nisa
 import nki.language as nl
 import numpy as np
@@ -280,3 +281,15 @@ def test_hasattr_sees_that_a_name_is_absent() -> None:
     assert not hasattr(nisa, "tensor_copy_dynamic_src")
     assert not hasattr(nl, "no_such_name")
     assert hasattr(nl, "fori_loop")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3", "int32", "uint8", "int8"])
+@pytest.mark.parametrize("shape", [(1,), (3, 700), (2, 3, 512)])
+def test_filled_hbm_holds_the_value_everywhere(dtype: str, shape: tuple[int, ...]) -> None:
+    @nki.jit
+    def filled() -> Any:
+        return nl.full(shape, 3, getattr(nl, dtype), buffer=nl.shared_hbm)
+
+    found = filled()
+    assert (found.shape, found.dtype) == (shape, np.dtype(getattr(nl, dtype)))
+    assert (found.astype(np.float32) == 3.0).all()

@@ -62,7 +62,6 @@ class Launch:
         self.shapes_only = shapes_only
         self.running = 0
         self.failed: int | None = None  # the core of two that an error came from
-        self.epoch = 0  # barriers that both cores have passed
         self.shared: list[Storage] = []
         self.seen_by_both: list[SharedStorage] = []
         self.pair: Pair | None = None

@@ -20,10 +20,11 @@ _BARRIER_ENGINES = tuple(engine)
 
 
 def core_barrier(data: Any, cores: Any, engine: Any = engine.gpsimd, name: str | None = None) -> Instruction:
-    """Both cores go on when both are here; what either wrote to shared HBM before, both may read and overwrite then.
+    """Both cores go on when both are here; what either wrote to `data` before, both may read and overwrite then.
 
-    `data` is the tensor in `nl.shared_hbm` that they share, the same on both, `cores` is (0, 1). A launch on one core
-    does not wait, and `cores` is 0 or (0,). Source: nki.isa.core_barrier.
+    `data` is the tensor in `nl.shared_hbm` that they share, the same on both, `cores` is (0, 1). Other tensors need a
+    barrier of their own: an instruction waits for those that touch its operands, so nothing says that a DMA to another
+    tensor has ended. A launch on one core does not wait, and `cores` is 0 or (0,). Source: nki.isa.core_barrier.
     """
     core = current()
     choose(engine, _BARRIER_ENGINES)
@@ -83,7 +84,7 @@ def sendrecv(
 def _pass_barrier(mine: Meeting, theirs: Meeting) -> None:
     if mine.brings is not theirs.brings:
         refuse(f"another tensor than at {theirs}; both cores wait for the same", "data")
-    current().launch.epoch += 1
+    mine.brings.pass_barrier()
 
 
 def _exchange(mine: Meeting, theirs: Meeting) -> None:

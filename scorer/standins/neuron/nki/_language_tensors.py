@@ -12,7 +12,9 @@ from ._core import PARTITIONS, current
 from ._dtypes import FLOATS, SCALAR_ONLY, Dtype, as_dtype, assign, uint8
 from ._errors import refuse
 from ._isa_data import memset
+from ._isa_dma import dma_copy
 from ._placement import place
+from ._rates import DMA_LEAST_BYTES
 from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage, allocate
 from ._tensor import MAX_DIMENSIONS, NkiTensor
@@ -64,17 +66,32 @@ def ones(shape: Sequence[int], dtype: Any, buffer: Any = sbuf, name: str = "") -
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any, buffer: Any = sbuf, name: str = "") -> NkiTensor:
-    """A new tensor with every element `fill_value`, converted to `dtype`: on chip by a memset."""
+    """A new tensor with every element `fill_value`, converted to `dtype`: by a memset, in HBM also by copies of it."""
     tensor = ndarray(shape, dtype, buffer, name)
     value = np.empty((), tensor.dtype)
     number = np.float32 if isinstance(fill_value, (float, np.floating)) else np.int64
     assign(value, np.asarray(fill_value, number), nearest=True)
+    constant = float(value) if value.dtype in FLOATS else int(value)
     if tensor._storage.on_chip:
-        memset(dst=tensor, value=float(value) if value.dtype in FLOATS else int(value))
-        return tensor
-    tensor._array[...] = value
-    tensor._storage.note_write(tensor)
+        memset(dst=tensor, value=constant)
+    else:
+        _fill_hbm(tensor, constant)
     return tensor
+
+
+def _fill_hbm(tensor: NkiTensor, value: float | int) -> None:
+    """Only a DMA writes HBM, and it has no constants: an efficient descriptor's worth of them in SBUF is copied over
+    and over.
+    """
+    flat = tensor.reshape((tensor.size,))
+    width = min(tensor.size, DMA_LEAST_BYTES // tensor.dtype.itemsize)
+    row = ndarray((1, width), tensor.dtype)
+    memset(dst=row, value=value)
+    whole = tensor.size // width
+    repeated = row.ap([[width, 1], [0, whole], [1, width]])
+    dma_copy(dst=flat[: whole * width].reshape((whole, width)), src=repeated)
+    if rest := tensor.size - whole * width:
+        dma_copy(dst=flat[whole * width :], src=row[:, :rest])
 
 
 def zeros_like(x: NkiTensor, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
@@ -100,12 +117,14 @@ def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
 
 
 def shared_identity_matrix(n: int, dtype: Any = uint8, dst: Any = None) -> NkiTensor:
-    """An identity matrix (n, n) in SBUF, n at most 128; written to `dst` if that is given."""
+    """An identity matrix (n, n) in SBUF, n at most 128; written to `dst` if that is given.
+
+    A constant in HBM as that of `shared_constant`, brought in by a DMA. Source: nki.language.shared_identity_matrix.
+    """
     tensor = ndarray((n, n), dtype) if dst is None else dst
     if not isinstance(tensor, NkiTensor) or tensor.shape != (n, n) or tensor.buffer is not sbuf:
         refuse(f"{tensor!r}, expected an SBUF tensor ({n}, {n})", "dst")
-    tensor._array[...] = np.eye(n, dtype=np.uint8).astype(tensor.dtype)
-    tensor._storage.note_write(tensor)
+    dma_copy(dst=tensor, src=shared_constant(np.eye(n, dtype=np.uint8), tensor.dtype))
     return tensor
 
 

@@ -187,7 +187,7 @@ class Recording:
                 received = node.given["dst"]
                 received._storage.note_write(received)
         else:
-            launch.epoch += 1
+            mine.given["data"]._storage.pass_barrier()
 
 
 def _in_order(core: Core) -> bool:

@@ -301,29 +301,28 @@ class PsumStorage(Storage):
         return _under(self._states, self.array.itemsize, view)
 
 
-# Marks of an element of shared HBM: written at all; and since the last barrier, by core: written, read.
+# Marks of an element of shared HBM: written at all; and since the last barrier on it, by core: written, read.
 _EVER = 1
 _WROTE = 2, 4
 _READ = 8, 16
 
 
 class SharedStorage(Storage):
-    """HBM that two cores see. Always watched: between two barriers no core may touch what the other one wrote, nor
-    write what the other one read.
+    """HBM that two cores see. Always watched: between two barriers on it no core may touch what the other one wrote,
+    nor write what the other one read.
 
     That both copy the same bytes to a place is no conflict: whoever is last, they are there. The cores take turns, so
     each looks only for what the other did before it in this stretch. While nobody has written a tensor (most arguments
     never are), its reads are only listed.
     """
 
-    __slots__ = ("_before", "_epoch", "_read", "_touched")
+    __slots__ = ("_before", "_read", "_touched")
 
     def __init__(self, core: Core, shape: tuple[int, ...], dtype: Dtype, name: str) -> None:
         super().__init__(core, shape, dtype, Buffer.shared_hbm, name)
 
     def _describe(self, core: Core, buffer: Buffer, name: str) -> None:
         super()._describe(core, buffer, name)
-        self._epoch = 0
         self._before: Array | None = None  # what lay where the next write goes, if the other core wrote some of it
         self._read: list[tuple[int, NkiTensor, Rows | None]] = []
         self._touched = [False, False]
@@ -393,17 +392,17 @@ class SharedStorage(Storage):
                 self._refuse_race("overwrites elements", did, "dst")
         marks[... if where is None else where] = _EVER | _WROTE[core]
 
+    def pass_barrier(self) -> None:
+        """Both cores have passed a barrier on this tensor: what either did to it before is of no interest any more."""
+        self._touched = [False, False]
+        self._read.clear()
+        if self._marks is not None:
+            self._marks &= _EVER
+
     def _begin(self) -> int:
-        """The running core; forgets what happened before the last barrier."""
-        launch = self.core.launch
-        if self._epoch != launch.epoch:
-            self._epoch = launch.epoch
-            self._touched = [False, False]
-            self._read.clear()
-            if self._marks is not None:
-                self._marks &= _EVER
-        self._touched[launch.running] = True
-        return launch.running
+        running = self.core.launch.running
+        self._touched[running] = True
+        return running
 
     def _start_marks(self) -> None:
         self._marks = np.full(self.array.nbytes // self._unit, _EVER if self.full else 0, np.uint8)
@@ -416,7 +415,7 @@ class SharedStorage(Storage):
     def _refuse_unwritten(self, view: NkiTensor, missing: int, size: int, operand: str) -> None:
         refuse_values(
             f"uninitialised read: {missing} of {size} elements of {self.buffer!r} tensor {self.label}{view.shape} were "
-            "never written (what the other core writes counts only after a nki.isa.core_barrier)",
+            "never written (what the other core writes counts only after a nki.isa.core_barrier on this tensor)",
             operand,
         )
 
@@ -424,8 +423,8 @@ class SharedStorage(Storage):
         running = self.core.launch.running
         refuse_values(
             f"data race: core {running} {does} of nl.shared_hbm tensor {self.label}that core {1 - running} {did} in "
-            "this launch, with no barrier between; give each core its own rows, or let both pass a "
-            "nki.isa.core_barrier in between",
+            "this launch, with no barrier on it between; give each core its own rows, or let both pass a "
+            "nki.isa.core_barrier with data=this tensor in between",
             operand,
         )
 
