@@ -104,6 +104,11 @@ def empty(*shape: int, dtype: Any = nl.float32, buffer: Any = nl.sbuf) -> Any:
     return nl.ndarray(shape, dtype=dtype, buffer=buffer)
 
 
+def use(value: Any) -> None:
+    """Computes with a tile, which may then hold nothing that was never written; inside a kernel only."""
+    nisa.tensor_scalar(dst=empty(*value.shape), data=value, op0=nl.multiply, operand0=1.0)
+
+
 @dataclass(frozen=True)
 class Check:
     """`trips` raises an error that says `message`, `passes` does not."""

@@ -11,7 +11,7 @@ import nki.language as nl
 import numpy as np
 import pytest
 
-from parity_tests.nki_program import Check, empty, numbers, on_chip, product, run, tile
+from parity_tests.nki_program import Check, empty, numbers, on_chip, product, run, tile, use
 
 U8, I32 = nl.uint8, nl.int32
 COMMAND = nisa.reduce_cmd
@@ -228,29 +228,29 @@ CHECKS: dict[str, Check] = {
         lambda: add(left=partly_written(6)),
     ),
     "uninitialised read of a part": Check(
-        lambda: nisa.tensor_copy(dst=empty(4, 2), src=partly_written(3)[:, 2:4]),
+        lambda: use(partly_written(3)[:, 2:4]),
         "uninitialised read: 4 of 8",
-        lambda: nisa.tensor_copy(dst=empty(4, 2), src=partly_written(3)[:, 1:3]),
+        lambda: use(partly_written(3)[:, 1:3]),
     ),
     "uninitialised read through another element size": Check(
-        lambda: nisa.tensor_copy(dst=empty(4, 2, dtype=nl.uint16), src=partly_written(3).view(nl.uint16)[:, 5:7]),
-        "uninitialised read",
-        lambda: nisa.tensor_copy(dst=empty(4, 2, dtype=nl.uint16), src=partly_written(3).view(nl.uint16)[:, 4:6]),
+        lambda: use(partly_written(3).view(nl.uint16)[:, 5:7]),
+        "uninitialised read: 4 of 8",
+        lambda: use(partly_written(3).view(nl.uint16)[:, 4:6]),
     ),
     "uninitialised integers": Check(
-        lambda: nisa.tensor_copy(dst=empty(4, 2, dtype=I32), src=empty(4, 2, dtype=I32)),
+        lambda: use(empty(4, 2, dtype=I32)),
         "uninitialised read",
-        lambda: nisa.tensor_copy(dst=empty(4, 2, dtype=I32), src=tile(4, 2, dtype=I32)),
+        lambda: use(tile(4, 2, dtype=I32)),
     ),
     "uninitialised HBM": Check(
-        lambda: nisa.dma_copy(dst=empty(4, 6), src=empty(4, 6, buffer=nl.private_hbm)),
-        "src: uninitialised read",
-        lambda: nisa.dma_copy(dst=empty(4, 6), src=hbm(4, 6)),
+        lambda: use(nl.load(empty(4, 6, buffer=nl.private_hbm))),
+        "data: uninitialised read: 24 of 24",
+        lambda: use(nl.load(hbm(4, 6))),
     ),
     "uninitialised PSUM": Check(
-        lambda: nisa.tensor_copy(dst=empty(4, 6), src=empty(4, 6, buffer=nl.psum)),
+        lambda: use(empty(4, 6, buffer=nl.psum)),
         "uninitialised read",
-        lambda: nisa.tensor_copy(dst=empty(4, 6), src=product(4, 6)),
+        lambda: use(product(4, 6)),
     ),
     "elements that a predicated copy skipped": Check(
         lambda: skipping_copy(0), "uninitialised read: 24 of 24", lambda: skipping_copy(1)

@@ -16,7 +16,7 @@ import nki.language as nl
 import numpy as np
 import pytest
 
-from parity_tests.nki_program import numbers, same_bits
+from parity_tests.nki_program import numbers, same_bits, use
 
 X = numbers(4, 6)
 DMA = nisa.dma_engine
@@ -43,6 +43,12 @@ def copy(dst: Any, src: Any) -> None:
 def exchange(dst: Any, src: Any, **more: Any) -> None:
     other = 1 - nl.program_id(0)
     nisa.sendrecv(**{"src": src, "dst": dst, "send_to_rank": other, "recv_from_rank": other, "pipe_id": 0, **more})
+
+
+def exchange_and_use(src: Any) -> None:
+    received = tile(2, 2)
+    exchange(received, src)
+    use(received)
 
 
 def half(tensor: Any, core: int) -> Any:
@@ -328,9 +334,9 @@ CHECKS: dict[str, tuple[Callable[[], Any], str, Callable[[], Any]]] = {
         lambda: exchange(tile(2, 2), tile(2, 2)),
     ),
     "sending what nothing wrote": (
-        lambda: exchange(tile(2, 2), tile(2, 2, value=None)),
-        "src: uninitialised read",
-        lambda: exchange(tile(2, 2, value=None), tile(2, 2)),
+        lambda: exchange_and_use(tile(2, 2, value=None)),
+        "data: uninitialised read: 4 of 4",
+        lambda: exchange_and_use(tile(2, 2)),
     ),
     "sending to itself": (
         lambda: exchange(tile(2, 2), tile(2, 2), send_to_rank=nl.program_id(0)),

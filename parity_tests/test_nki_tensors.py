@@ -169,11 +169,12 @@ def test_reads_are_refused_exactly_where_nothing_was_written(seed: int, shape: t
         source = nl.zeros(shape, nl.float32, buffer=nl.private_hbm)
         for write, read, allowed in steps:
             nisa.dma_copy(dst=target[write], src=source[write])
+            addends = [target[read], source[read]]
             if allowed:
-                nisa.dma_copy(dst=source[read], src=target[read])
+                nisa.dma_compute(dst=source[read], srcs=addends, reduce_op=nl.add)
             else:
                 with pytest.raises(nki.NkiValidationError, match="uninitialised read"):
-                    nisa.dma_copy(dst=source[read], src=target[read])
+                    nisa.dma_compute(dst=source[read], srcs=addends, reduce_op=nl.add)
 
     run(body)
 

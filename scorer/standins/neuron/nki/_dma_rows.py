@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ._dtypes import Array, Dtype, assign, to_float32
 from ._errors import refuse
 from ._indirect import VectorIndirect
-from ._operands import refuse_repeats
+from ._operands import note_moved, refuse_repeats, settled
 from ._patterns import overlaps
-from ._storage import Buffer, Rows
+from ._storage import Buffer, Known, Rows
 from ._tensor import NkiTensor
 
 _SHOWN = 8
@@ -24,27 +24,46 @@ def gather(dst: NkiTensor, src: VectorIndirect, skip: bool) -> None:
     if src.offsets.shape[1] > 1:
         _check_batch(dst, src)
     rows, inside = src.rows("src", skip)
-    values = _read_rows(src, rows if inside is None else rows[inside], "src")
-    _put(dst, src.shape, inside, _converted(values, dst._array.dtype))
+    values, known = _move_rows(src, rows if inside is None else rows[inside], "src")
+    _put(dst, src.shape, inside, _converted(settled(values, known), dst._array.dtype), known)
 
 
-def scatter(dst: VectorIndirect, source: Array, skip: bool) -> None:
-    """The rows of `dst` = `source`; two rows must not write the same element."""
+def scatter(dst: VectorIndirect, source: Array, known: Known, skip: bool) -> None:
+    """The rows of `dst` = `source`, of which the `known` were written; two rows must not write the same element."""
     _check_rows_writable(dst)
     rows, inside = _different(dst, "dst", skip)
-    source = source.reshape(dst.shape)
-    _write_rows(dst, rows, _converted(source if inside is None else source[inside], dst._template._array.dtype))
+    source = settled(source, known).reshape(dst.shape)
+    if inside is not None:
+        source = source[inside]
+    _write_rows(dst, rows, _converted(source, dst._template._array.dtype))
+    if known is not None:
+        known = known.reshape(dst.shape)
+        window = dst.window()
+        missing = np.zeros(window.shape, np.bool_)
+        missing[rows] = ~(known if inside is None else known[inside])
+        window._storage.take_back(window, missing)
 
 
-def gathered(src: VectorIndirect, operand: str, skip: bool) -> tuple[Array, NDArray[np.bool_] | None]:
-    """The rows of `src` as a new array [P, ...], and which of them were read [P, 1, ...] (None: all)."""
+def gathered(src: VectorIndirect, operand: str, skip: bool) -> tuple[Array, Known, NDArray[np.bool_] | None]:
+    """The rows of `src` as a new array [P, ...], which elements were written (None: all), and which of the rows were
+    read [P, 1, ...] (None: all).
+    """
     rows, inside = src.rows(operand, skip)
-    values = _read_rows(src, rows if inside is None else rows[inside], operand)
+    values, known = _move_rows(src, rows if inside is None else rows[inside], operand)
     if inside is None:
-        return values, None
-    whole = np.zeros(src.shape, values.dtype)
+        return values, known, None
+    return (
+        _whole(values, src.shape, inside),
+        None if known is None else _whole(known, src.shape, inside),
+        inside.reshape(-1, *[1] * (src.ndim - 1)),
+    )
+
+
+def _whole(values: Array, shape: tuple[int, ...], inside: NDArray[np.bool_]) -> Array:
+    """`values`, the rows `inside` of `shape`, in an array of that shape."""
+    whole = np.zeros(shape, values.dtype)
     whole[inside] = values
-    return whole, inside.reshape(-1, *[1] * (src.ndim - 1))
+    return whole
 
 
 def accumulate_rows(dst: Any, sources: list[Any], skip: bool) -> None:
@@ -113,6 +132,12 @@ def _read_rows(src: VectorIndirect, rows: Rows, operand: str) -> Array:
     return values
 
 
+def _move_rows(src: VectorIndirect, rows: Rows, operand: str) -> tuple[Array, Known]:
+    window = src.window()
+    known = window._storage.note_move(window, operand, rows) if window._storage.watched else None
+    return window._array[rows], known
+
+
 def _write_rows(dst: VectorIndirect, rows: Rows, values: Array) -> None:
     window = dst.window()
     window._array[rows] = values
@@ -120,18 +145,18 @@ def _write_rows(dst: VectorIndirect, rows: Rows, values: Array) -> None:
         window._storage.note_write(window, rows)
 
 
-def _put(dst: NkiTensor, shape: tuple[int, ...], inside: NDArray[np.bool_] | None, values: Array) -> None:
-    """Writes `values`, the rows `inside` of `shape`, to where they lie in `dst`."""
+def _put(
+    dst: NkiTensor, shape: tuple[int, ...], inside: NDArray[np.bool_] | None, values: Array, known: Known = None
+) -> None:
+    """Writes `values`, the rows `inside` of `shape`, to where they lie in `dst`; the `known` of them were written."""
     where: NDArray[np.bool_] | None = None
     if inside is None:
         dst._array[...] = values.reshape(dst.shape)
     else:
-        whole = np.zeros(shape, values.dtype)
-        whole[inside] = values
         where = _spread(inside, shape, dst.shape)
-        np.copyto(dst._array, whole.reshape(dst.shape), where=where)
-    if dst._storage.watched:
-        dst._storage.note_write(dst, where)
+        np.copyto(dst._array, _whole(values, shape, inside).reshape(dst.shape), where=where)
+        known = None if known is None else _whole(known, shape, inside)
+    note_moved(dst, known, where)
 
 
 def _check_read(dst: NkiTensor, shape: tuple[int, ...], inside: NDArray[np.bool_] | None) -> None:

@@ -10,7 +10,7 @@ from ._core import Core, current
 from ._enums import choose, dma_engine, engine
 from ._errors import kernel_line, refuse
 from ._indirect import IndirectTensor
-from ._operands import Instruction, refuse_repeats
+from ._operands import Instruction, note_moved, refuse_repeats
 from ._pair import Meeting, Pair
 from ._storage import Buffer
 from ._tensor import NkiTensor
@@ -72,12 +72,8 @@ def sendrecv(
     if sent._storage is received._storage and np.shares_memory(sent._array, received._array):
         refuse("overlaps src, which may be overwritten before it is sent", "dst")
     _check_engine(dma_engine, sent)
-    if sent._storage.watched:
-        sent._storage.note_read(sent, "src")
     meeting = Meeting("sendrecv", f"pipe_id={pipe_id}", (sent, received), *kernel_line())
     _pair(core).meet(core.index, meeting, _exchange)
-    if received._storage.watched:
-        received._storage.note_write(received)
     return Instruction()
 
 
@@ -101,6 +97,7 @@ def exchange(mine: tuple[NkiTensor, NkiTensor], theirs: tuple[NkiTensor, NkiTens
     """Moves what each core sends to where the other one receives; a side is (sent, received)."""
     for (sent, _), (_, received) in ((mine, theirs), (theirs, mine)):
         received._array[...] = sent._array
+        note_moved(received, sent._storage.note_move(sent, "src") if sent._storage.watched else None)
 
 
 def _pair(core: Core) -> Pair:

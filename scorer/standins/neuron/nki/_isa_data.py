@@ -10,7 +10,7 @@ import numpy as np
 from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
 from ._enums import choose, engine
 from ._errors import refuse
-from ._operands import Instruction, fit, only_sbuf, read, target, write
+from ._operands import Instruction, fit, moved, note_moved, only_sbuf, read, settled, target, write
 from ._storage import Buffer
 from ._tensor import NkiTensor
 
@@ -24,7 +24,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | No
 
     The bits if the types are equal; else, and integers on the Scalar engine, through fp32.
     """
-    source = read(src, "src")
+    source, known = moved(src, "src")
     dst = target(dst)
     fit(dst, source, "src")
     chosen = engine if engine is _UNKNOWN else choose(engine, _COPY_ENGINES)
@@ -34,7 +34,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = engine.unknown, name: str | No
     if src._storage is dst._storage:
         _check_overlap(src, dst)
     bits = source.dtype == dst._array.dtype and not (chosen is _SCALAR and source.dtype in INTEGERS)
-    write(dst, source if bits else to_float32(source, "src"))
+    write(dst, source if bits else to_float32(settled(source, known), "src"), known)
     return Instruction()
 
 
@@ -54,7 +54,7 @@ def tensor_copy_predicated(
         refuse(f"type {mask.dtype}, expected uint8, uint16 or uint32", "predicate")
     where = (mask.reshape(array.shape) != 0) ^ bool(reverse_pred)
     if isinstance(src, NkiTensor):
-        source = read(src, "src")
+        source, known = moved(src, "src")
         fit(dst, source, "src")
         if source.dtype != array.dtype:
             refuse(f"type {source.dtype}, dst has {array.dtype}; a predicated copy does not convert", "src")
@@ -62,9 +62,9 @@ def tensor_copy_predicated(
             refuse("src and predicate both lie in PSUM", "src, predicate")
         np.copyto(array, source.reshape(array.shape), where=where)
     else:
+        known = None
         np.copyto(array, _constant(src, dst, "src"), where=where)
-    if dst._storage.watched:
-        dst._storage.note_write(dst, where)
+    note_moved(dst, known, where)
     return Instruction()
 
 

@@ -14,8 +14,8 @@ from ._dtypes import Array, assign, to_float32, uint32
 from ._enums import choose, dge_mode, engine, oob_mode
 from ._errors import refuse
 from ._indirect import IndirectTensor, ScalarIndirect, VectorIndirect
-from ._operands import Instruction, refuse_repeats
-from ._storage import Buffer
+from ._operands import Instruction, note_moved, refuse_repeats, settled
+from ._storage import Buffer, Known
 from ._tensor import MAX_DIMENSIONS, NkiTensor
 
 _TRANSPOSES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
@@ -48,7 +48,7 @@ def dma_copy(
         if moved[0] is None or moved[1] is None:
             return Instruction()
         dst, src = moved
-    source = _dma_source(src, dst)
+    source, known = _dma_moved(src, dst)
     array = dst._array
     _check_counts(source.size, src, dst)
     if source.shape != array.shape:
@@ -62,9 +62,9 @@ def dma_copy(
     if source.dtype == array.dtype:
         array[...] = source
     else:
-        assign(array, to_float32(source, "src"))
-    if watched:
-        dst._storage.note_write(dst)
+        assign(array, to_float32(settled(source, known if known is None else known.reshape(array.shape)), "src"))
+    if watched or known is not None:
+        note_moved(dst, known)
     return Instruction()
 
 
@@ -135,7 +135,7 @@ def dma_transpose(
     if isinstance(src, VectorIndirect):
         _check_indirect_transpose(src, dge_mode)
         _reachable(dst, "dst")
-        source, where = gathered(src, "src", skip)
+        source, known, where = gathered(src, "src", skip)
     else:
         if dge_mode not in (_ANY_DGE, _HWDGE):
             refuse(f"{dge_mode!r}; a transpose of a static view takes unknown or hwdge", "dge_mode")
@@ -144,7 +144,7 @@ def dma_transpose(
         static = _present(src, "src", skip)
         if static is None:
             return Instruction()
-        source = _dma_source(static, dst)
+        source, known = _dma_moved(static, dst)
         if dge_mode is _HWDGE:
             _check_hardware_transpose(static)
     order = _TRANSPOSES.get(source.ndim)
@@ -165,8 +165,7 @@ def dma_transpose(
     else:
         where = np.broadcast_to(where, source.shape).transpose(order)
         np.copyto(dst._array, result, where=where)
-    if dst._storage.watched:
-        dst._storage.note_write(dst, where)
+    note_moved(dst, None if known is None else known.transpose(order), where)
     return Instruction()
 
 
@@ -194,7 +193,7 @@ def _rows(dst: Any, src: Any, mode: Any, skip: bool) -> bool:
     if by_rows[0]:
         gather(dst, src, skip)
     else:
-        scatter(dst, _source(src, "src"), skip)
+        scatter(dst, *_moved(src, "src"), skip)
     return True
 
 
@@ -209,20 +208,30 @@ def _present(value: Any, operand: str, skip: bool) -> NkiTensor | None:
 
 
 def _dma_source(src: NkiTensor, dst: NkiTensor, operand: str = "src") -> Array:
-    """The elements of `src`; checks that both ends are memory that a DMA reaches."""
+    """The elements of `src`, to compute with; checks that both ends are memory that a DMA reaches."""
+    _check_ends(src, dst, operand)
+    if src._storage.watched:
+        src._storage.note_read(src, operand)
+    return src._array
+
+
+def _dma_moved(src: NkiTensor, dst: NkiTensor) -> tuple[Array, Known]:
+    """The elements of `src`, and which of them were written (None: all); checks as `_dma_source` does."""
+    _check_ends(src, dst, "src")
+    return _moved(src, "src")
+
+
+def _check_ends(src: NkiTensor, dst: NkiTensor, operand: str) -> None:
     buffers = src._storage.buffer, dst._storage.buffer
     if Buffer.psum in buffers or src._array.ndim > MAX_DIMENSIONS or dst._array.ndim > MAX_DIMENSIONS:
         _reachable(src, operand)
         _reachable(dst, "dst")
     if dst._repeats:
         refuse_repeats(dst)
-    return _source(src, operand)
 
 
-def _source(src: NkiTensor, operand: str) -> Array:
-    if src._storage.watched:
-        src._storage.note_read(src, operand)
-    return src._array
+def _moved(src: NkiTensor, operand: str) -> tuple[Array, Known]:
+    return src._array, src._storage.note_move(src, operand) if src._storage.watched else None
 
 
 def _reachable(value: Any, operand: str) -> None:

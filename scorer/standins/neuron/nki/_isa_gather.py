@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._dtypes import Array, float32, int32, uint16, uint32
 from ._errors import NkiValidationError, refuse
-from ._operands import Instruction, fit, only_sbuf, read, target, view, write
+from ._operands import Instruction, fit, note_moved, only_sbuf, read, target, view, write
 from ._tensor import QUADRANT, NkiTensor
 
 GPSIMD_PARTITIONS = 16  # each of GpSimd's eight processors reaches so many
@@ -48,12 +48,13 @@ def nc_stream_shuffle(dst: Any, src: Any, shuffle_mask: Sequence[int], name: str
     chosen = rows // QUADRANT * QUADRANT + mask[rows % QUADRANT]
     if rows.size and chosen.max() >= source.shape[0]:
         refuse(f"partition {chosen.max()} is read, src {source.shape} has {source.shape[0]}", "shuffle_mask")
-    if src._storage.watched:
-        for row in np.unique(chosen):
-            src._storage.note_read(_row(src, int(row)), "src")
+    known = src._storage.note_move(src, "src") if src._storage.watched else None
     array[rows] = source[chosen].reshape(rows.size, *array.shape[1:])
-    if dst._storage.watched:
-        dst._storage.note_write(dst, _rows(array, rows))
+    if known is not None:
+        made = np.ones(array.shape, np.bool_)
+        made[rows] = known[chosen].reshape(rows.size, *array.shape[1:])
+        known = made
+    note_moved(dst, known, _rows(array, rows))
     return Instruction()
 
 

@@ -10,8 +10,8 @@ from ._core import PSUM_BANK_BYTES
 from ._dtypes import FLOATS, FP8, Array, declared, float8_e4m3fn, float32, to_float32
 from ._enums import choose, engine, matmul_perf_mode
 from ._errors import refuse
-from ._operands import Instruction, read, target, write
-from ._storage import Buffer, PsumStorage
+from ._operands import Instruction, moved, read, target, write
+from ._storage import Buffer, Known, PsumStorage
 from ._tensor import NkiTensor
 
 STATIONARY_FREE = 128
@@ -39,10 +39,12 @@ def nc_matmul(
     and adds later. `is_transpose`: with an identity matrix as `moving`, `dst` (of the type of `stationary`) is
     `stationary` transposed, bit for bit.
     """
+    if is_transpose:
+        held, known = moved(stationary, "stationary")
+        _check_input(stationary, "stationary")
+        return _transpose_mode(dst, held, known, _input(moving, "moving"), accumulate, perf_mode)
     weights = _input(stationary, "stationary")
     data = _input(moving, "moving")
-    if is_transpose:
-        return _transpose_mode(dst, weights, data, accumulate, perf_mode)
     dst = _product_target(dst)
     if accumulate is not None and not isinstance(accumulate, bool):
         refuse(f"{accumulate!r}, expected True, False or None", "accumulate")
@@ -92,7 +94,7 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
     Tensor engine: up to [128, 128], SBUF to PSUM. Vector engine: up to [32, 32], SBUF or PSUM on either side. fp8 comes
     out in PSUM in 16-bit containers: `dst` is every second element of a tile.
     """
-    source = read(data, "data")
+    source, known = moved(data, "data")
     dst = target(dst)
     partitions, free = source.shape[0], source.size // source.shape[0]
     if dst.shape[0] != free or dst.size != source.size:
@@ -109,7 +111,7 @@ def nc_transpose(dst: Any, data: Any, engine: Any = engine.unknown, name: str | 
             "data",
         )
     _check_containers(dst)
-    write(dst, source.reshape(partitions, free).T)
+    write(dst, source.reshape(partitions, free).T, None if known is None else known.reshape(partitions, free).T)
     return Instruction()
 
 
@@ -117,7 +119,9 @@ _TENSOR, _VECTOR = engine.tensor, engine.vector
 _TRANSPOSE_ENGINES = (engine.tensor, engine.vector)
 
 
-def _transpose_mode(dst: Any, data: Array, identity: Array, accumulate: Any, perf_mode: Any) -> Instruction:
+def _transpose_mode(
+    dst: Any, data: Array, known: Known, identity: Array, accumulate: Any, perf_mode: Any
+) -> Instruction:
     found = target(dst)
     k = data.shape[0]
     columns = data.size // k
@@ -130,7 +134,7 @@ def _transpose_mode(dst: Any, data: Array, identity: Array, accumulate: Any, per
     if columns > STATIONARY_FREE or found.shape[0] != columns or found.size != data.size:
         refuse(f"shape {found.shape}, stationary {data.shape} transposed is ({columns}, {k}), at most 128 each", "dst")
     _check_containers(found)
-    write(found, data.reshape(k, columns).T)
+    write(found, data.reshape(k, columns).T, None if known is None else known.reshape(k, columns).T)
     return Instruction()
 
 
@@ -146,13 +150,17 @@ def _check_containers(dst: NkiTensor) -> None:
 
 def _input(value: Any, operand: str) -> Array:
     array = read(value, operand)
+    _check_input(value, operand)
+    return array
+
+
+def _check_input(value: Any, operand: str) -> None:
     if value._storage.buffer is not Buffer.sbuf:
         refuse(f"lies in {value.buffer!r}; the Tensor engine reads SBUF", operand)
-    if array.dtype not in FLOATS:
-        refuse(f"type {array.dtype}; the Tensor engine multiplies floating point", operand)
+    if value.dtype not in FLOATS:
+        refuse(f"type {value.dtype}; the Tensor engine multiplies floating point", operand)
     if value.dtype == float8_e4m3fn:
         refuse("float8_e4m3fn needs Trn3; Trn2's fp8 is float8_e4m3 (largest value 240)", operand)
-    return array
 
 
 def _product_target(dst: Any) -> NkiTensor:

@@ -15,7 +15,7 @@ from ._core import PARTITIONS
 from ._dtypes import Array, assign, float32, to_float32
 from ._errors import NkiValidationError, refuse
 from ._indirect import IndirectTensor
-from ._storage import Buffer
+from ._storage import Buffer, Known
 from ._tensor import QUADRANT, NkiTensor
 
 Float = NDArray[np.float32]
@@ -58,6 +58,28 @@ def read(value: Any, operand: str, max_rank: int = 4) -> Array:
     return array
 
 
+def moved(value: Any, operand: str, max_rank: int = 4) -> tuple[Array, Known]:
+    """The elements of an on-chip operand that is only moved, and which of them were written (None: all)."""
+    found = view(value, operand, max_rank)
+    known = found._storage.note_move(found, operand) if found._storage.watched else None
+    return found._array, known
+
+
+def settled(array: Array, known: Known) -> Array:
+    """`array` for a conversion, which must not stumble over what nothing has written."""
+    return array if known is None else np.where(known, array, np.zeros((), array.dtype))
+
+
+def note_moved(dst: NkiTensor, known: Known, where: NDArray[np.bool_] | None = None) -> None:
+    """Notes that `dst` (where `where` is true) holds what was moved there; `known` says what of that was written."""
+    storage = dst._storage
+    if storage.watched:
+        storage.note_write(dst, where)
+    if known is not None:
+        missing = ~known.reshape(dst.shape)
+        storage.take_back(dst, missing if where is None else missing & where)
+
+
 def read_float32(value: Any, operand: str, max_rank: int = 4) -> Float:
     """The elements of an on-chip operand as fp32, in its own shape; no copy if it is fp32."""
     if type(value) is not NkiTensor:
@@ -97,8 +119,10 @@ def refuse_repeats(view: NkiTensor, operand: str = "dst") -> NoReturn:
     refuse(f"a view {view.shape} that names elements more than once cannot be written", operand)
 
 
-def write(dst: NkiTensor, values: Array) -> None:
-    """Writes `values` (as many elements per partition as `dst`), rounded to the type of `dst`."""
+def write(dst: NkiTensor, values: Array, known: Known = None) -> None:
+    """Writes `values` (as many elements per partition as `dst`), rounded to the type of `dst`; values that were moved
+    with the `known` among them.
+    """
     array = dst._array
     if values.shape != array.shape:
         values = values.reshape(array.shape)
@@ -106,7 +130,9 @@ def write(dst: NkiTensor, values: Array) -> None:
         array[...] = values
     else:
         assign(array, values)
-    if dst._storage.watched:
+    if known is not None:
+        note_moved(dst, known)
+    elif dst._storage.watched:
         dst._storage.note_write(dst)
 
 

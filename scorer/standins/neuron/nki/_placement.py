@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ._core import PARTITIONS, PSUM_BANK_BYTES, SBUF_PARTITION_BYTES, Core
 from ._dtypes import Dtype, declared
 from ._errors import refuse
-from ._storage import Buffer, PsumStorage, Rows, SbufStorage, Storage
+from ._storage import Buffer, Known, PsumStorage, Rows, SbufStorage, Storage
 from ._tensor import QUADRANT, NkiTensor
 
 
@@ -58,8 +58,8 @@ class _Placed(Storage):
         super().declare_full()
         self.watched = bool(self.shares)
 
-    def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
-        """As for any memory; and refuses contents that a tile at the same place has overwritten."""
+    def note_move(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> Known:
+        """As for any memory; but contents that a tile at the same place has overwritten are refused, too."""
         if self.overwriter is not None and not self.full:
             written = self._marks_under(view)
             if written is None or not (written if rows is None else written[rows]).all():
@@ -69,7 +69,7 @@ class _Placed(Storage):
                     "since",
                     operand,
                 )
-        super().note_read(view, operand, rows)
+        return super().note_move(view, operand, rows)
 
     def note_write(self, view: NkiTensor, where: NDArray[np.bool_] | Rows | None = None) -> None:
         """As for any memory; what shares its place loses its contents."""

@@ -183,9 +183,6 @@ class Recording:
     def _meet(self, launch: Launch, mine: Node, theirs: Node) -> None:
         if mine.name == "sendrecv":
             exchange((mine.given["src"], mine.given["dst"]), (theirs.given["src"], theirs.given["dst"]))
-            for node in (mine, theirs):
-                received = node.given["dst"]
-                received._storage.note_write(received)
         else:
             mine.given["data"]._storage.pass_barrier()
 

@@ -1,5 +1,8 @@
 """Memory behind tensors, and what the stand-in knows about each element: written or not, by whom, read or not.
 
+An element that nothing has written may be moved, as on the device: a copy, a transpose or a DMA takes its mark along to
+where it goes. Whoever computes with it is refused, and so is a result, or memory of the caller, that holds it.
+
 `watched` says whether reads and writes have to be noted. An SBUF or HBM allocation is watched until all of it has been
 written, which most kernels do with the first instruction; from then on it costs nothing.
 """
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 
 Marks = NDArray[np.uint8]
 Rows = NDArray[np.intp]
+Known = NDArray[np.bool_] | None
+"""Which elements of an operand were written; None: all."""
+
+_EVER = 1  # mark of an element that was written; in shared HBM more bits follow
 
 
 class Buffer(Enum):
@@ -51,6 +58,7 @@ class Storage:
         "buffer",
         "core",
         "full",
+        "given",
         "name",
         "on_chip",
         "partition_bytes",
@@ -72,6 +80,7 @@ class Storage:
         self.full = False
         self.watched = True
         self.writable = True
+        self.given = False  # memory of the caller
         self._marks: Marks | None = None
         self._news = False  # marks that nobody has looked at all together
         self._unit = self.array.itemsize
@@ -84,6 +93,7 @@ class Storage:
         storage._describe(core, Buffer.shared_hbm, name)
         storage.declare_full()
         storage.writable = writable
+        storage.given = True
         return storage
 
     @property
@@ -106,16 +116,22 @@ class Storage:
         """Refuses a read of elements (in `rows` of `view`, if given) that nothing has written."""
         if self.full:
             return
-        written = self._marks_under(view)
-        if written is not None and rows is not None:
-            written = written[rows]
-        if written is None or not written.all():
-            size = view.size if rows is None else view.size // view.shape[0] * rows.size
-            missing = size if written is None else int(written.size - np.count_nonzero(written))
-            self._refuse_unwritten(view, missing, size, operand)
-            return
+        known = self.note_move(view, operand, rows)
+        if known is not None:
+            self._refuse_unwritten(view, int(known.size - np.count_nonzero(known)), known.size, operand)
+
+    def note_move(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> Known:
+        """As `note_read` for an instruction that only moves what it reads: says which elements were written."""
+        if self.full:
+            return None
+        marks = self._marks_under(view)
+        if marks is not None and rows is not None:
+            marks = marks[rows]
+        if marks is None or not marks.all():
+            return _known(marks, view.shape if rows is None else (rows.size, *view.shape[1:]))
         if (rows is None and self._covers(view)) or self._is_all_written():
             self.declare_full()
+        return None
 
     def _is_all_written(self) -> bool:
         """Whether a tile that was written piece by piece is complete: looked at once after each piece, by a reader."""
@@ -141,6 +157,23 @@ class Storage:
         else:
             self._mark(view, where, 1)
 
+    def take_back(self, view: NkiTensor, missing: NDArray[np.bool_]) -> None:
+        """What has just been written under `view` where `missing` is true came from where nothing had been written."""
+        if self.given:
+            refuse_values(
+                f"{int(np.count_nonzero(missing))} of {missing.size} elements were never written; memory of the caller "
+                "takes only what was",
+                "src",
+            )
+            return
+        if self._marks is None:
+            self._marks = np.full(self.array.nbytes // self._unit, _EVER, np.uint8)
+        self.full = False
+        self.watched = True
+        marks = self._marks_under(view)
+        assert marks is not None
+        marks[missing] &= 0xFF ^ _EVER
+
     def unwritten(self) -> int:
         """How many elements were never written."""
         if self.full:
@@ -165,6 +198,14 @@ class Storage:
             self._marks = np.repeat(self._marks, self._unit)
             self._unit = 1
         return _under(self._marks, self._unit, view)
+
+
+def _known(marks: Marks | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Marks, one per element or per byte (none: nothing is written), as a truth value per element."""
+    if marks is None:
+        return np.zeros(shape, np.bool_)
+    written: NDArray[np.bool_] = marks & _EVER != 0
+    return np.all(written, axis=-1) if written.ndim > len(shape) else written
 
 
 def _under(marks: Marks, unit: int, view: NkiTensor) -> Marks:
@@ -232,6 +273,15 @@ class PsumStorage(Storage):
     def note_read(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> None:
         """As for any memory; and closes the accumulation groups that it reads."""
         super().note_read(view, operand, rows)
+        self._close_groups(view)
+
+    def note_move(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> Known:
+        """As for any memory; and closes the accumulation groups that it reads."""
+        known = super().note_move(view, operand, rows)
+        self._close_groups(view)
+        return known
+
+    def _close_groups(self, view: NkiTensor) -> None:
         if self._state is not None and self._is_whole(view):
             self._state |= self._state >> 1
             return
@@ -301,8 +351,7 @@ class PsumStorage(Storage):
         return _under(self._states, self.array.itemsize, view)
 
 
-# Marks of an element of shared HBM: written at all; and since the last barrier on it, by core: written, read.
-_EVER = 1
+# Further marks of an element of shared HBM: since the last barrier on it, by core: written, read.
 _WROTE = 2, 4
 _READ = 8, 16
 
@@ -350,7 +399,8 @@ class SharedStorage(Storage):
         marks = self._marks_under(view)
         if marks is None:
             if not self.full:
-                super().note_read(view, operand, rows)
+                size = view.size if rows is None else view.size // view.shape[0] * rows.size
+                self._refuse_unwritten(view, size, size, operand)
             self._read.append((core, view, rows))
             return
         found = marks if rows is None else marks[rows]
@@ -363,6 +413,11 @@ class SharedStorage(Storage):
             found |= _READ[core]
         else:
             marks[rows] = found | _READ[core]
+
+    def note_move(self, view: NkiTensor, operand: str, rows: Rows | None = None) -> Known:
+        """As `note_read`: what this core finds unwritten, the other one may be about to write."""
+        self.note_read(view, operand, rows)
+        return None
 
     def expect_write(self, view: NkiTensor) -> None:
         """Keeps what lies under `view` if the other core wrote some of it since the last barrier."""
