@@ -866,6 +866,64 @@ def test_a_type_error_of_the_kernel_itself_stays_one() -> None:
         run(lambda: helper(b=1))  # type: ignore[call-arg]
 
 
+MISTYPED: dict[str, tuple[Callable[[], Any], str, str]] = {
+    "sizes that were divided": (
+        lambda: nl.ndarray((8 / 2, 4), nl.float32, nl.sbuf),
+        "nki.language.ndarray",
+        "expected ints",
+    ),
+    "one size": (lambda: nl.ndarray(4, nl.float32, nl.sbuf), "nki.language.ndarray", "shape: 4: expected ints"),
+    "an axis by name": (
+        lambda: nisa.tensor_reduce(dst=tile(4, 1), op=nl.add, data=tile(4, 6), axis="1"),
+        "nki.isa.tensor_reduce",
+        "axis='1'",
+    ),
+    "a pattern of ints": (lambda: nisa.iota(tile(4, 6, dtype=I32), [1, 6]), "nki.isa.iota", "pattern"),
+    "steps that are no ints": (lambda: nisa.iota(tile(4, 6, dtype=I32), [[0.5, 6]]), "nki.isa.iota", "expected ints"),
+    "a multiplier that is no int": (
+        lambda: nisa.iota(tile(4, 6, dtype=I32), [[1, 6]], channel_multiplier=0.5),
+        "nki.isa.iota",
+        "channel_multiplier: (0.5,): expected ints",
+    ),
+    "a pattern of strings": (lambda: tile(4, 6).ap([["6", 4], [1, 6]]), "NkiTensor.ap", "expected ints"),
+    "no shuffle mask": (
+        lambda: nisa.nc_stream_shuffle(dst=tile(32, 4), src=tile(32, 4), shuffle_mask=None),
+        "nki.isa.nc_stream_shuffle",
+        "not iterable",
+    ),
+    "a list as index": (lambda: tile(4, 6)[[0, 1]], "NkiTensor.__getitem__", "index=[0, 1]"),
+    "an array as index": (lambda: tile(4, 6)[np.arange(2)], "NkiTensor.__getitem__", "index=array([0, 1])"),
+    "a tensor as index": (lambda: tile(4, 6)[tile(1, 1)], "NkiTensor.__getitem__", "holds run-time values"),
+    "a condition": (lambda: bool(tile(4, 6)), "NkiTensor.__bool__", "holds run-time values"),
+    "sizes one by one": (lambda: tile(4, 6).reshape(4, 6), "NkiTensor.reshape", "takes 2 positional arguments"),
+    "no sources": (
+        lambda: nisa.dma_compute(dst=tile(4, 6), srcs=None, reduce_op=nl.add),
+        "nki.isa.dma_compute",
+        "given dst=NkiTensor(",
+    ),
+    "a value that is no number": (lambda: nl.full((4, 6), "a", nl.float32), "nki.language.full", "fill_value='a'"),
+    "an attribute of arrays": (lambda: tile(4, 6).T, "", "no attribute 'T'"),
+}
+
+
+@pytest.mark.parametrize("name", MISTYPED)
+def test_what_a_function_cannot_use_is_refused_with_its_place(name: str) -> None:
+    body, instruction, message = MISTYPED[name]
+    with pytest.raises(nki.NkiValidationError) as caught:
+        run(body)
+    error = caught.value
+    assert (error.kernel, error.file, error.instruction or "") == ("probe", __file__, instruction)
+    assert error.line is not None
+    assert message in str(error)
+
+
+@pytest.mark.parametrize("wrong", [lambda: int("a"), lambda: [][0], lambda: nl.fori_loop(0, 2, lambda i: int("a"))])
+def test_an_error_of_the_kernel_between_functions_of_nki_stays_as_it_is(wrong: Callable[[], Any]) -> None:
+    with pytest.raises((ValueError, IndexError)) as caught:
+        run(wrong)
+    assert not isinstance(caught.value, nki.NkiValidationError)
+
+
 def test_a_name_that_nki_does_not_have_is_absent() -> None:
     assert not hasattr(nisa, "no_such_instruction")
     with pytest.raises(AttributeError, match="not in this stand-in"):

@@ -10,11 +10,29 @@ import numpy as np
 import pytest
 
 from parity_tests.nki_program import (
+    BF16,
     FP32,
     numbers,
     on_chip,
     same_bits,
 )
+
+
+@pytest.mark.parametrize("dtype", [BF16, np.dtype(np.int32)])
+def test_a_scan_goes_on_from_the_last_column_of_another_in_its_type(dtype: np.dtype) -> None:
+    x = np.arange(24).reshape(4, 6).astype(dtype)
+
+    def body(out: Any, x: Any) -> None:
+        ones = nl.ones((4, 3), dtype)
+        carried = nl.zeros((4, 1), dtype)
+        for half in (slice(0, 3), slice(3, 6)):
+            nisa.tensor_tensor_scan(
+                dst=out[:, half], data0=ones, data1=x[:, half], initial=carried, op0=nl.multiply, op1=nl.add
+            )
+            nisa.tensor_copy(dst=carried, src=out[:, half][:, 2])
+
+    (found,) = on_chip(body, x, outputs=[((4, 6), dtype)])
+    assert same_bits(found, np.cumsum(x.astype(np.float32), axis=1).astype(dtype))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -6,9 +6,12 @@ costs the fast path nothing, and `Kernel.__call__` adds instruction and source l
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
+import reprlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
@@ -44,6 +47,10 @@ class AbsentNameError(NkiValidationError, AttributeError):
     """A name that not every NKI from 0.5 to 0.7 has, or none any more. `hasattr` sees that it is absent."""
 
 
+class MistypedError(NkiValidationError, TypeError, ValueError):
+    """A function of NKI was given a value of a kind that it cannot use; says what Python said, and where."""
+
+
 def refuse(message: str, operand: str | None = None) -> NoReturn:
     """Raises `NkiValidationError`. Kernel and source line are added on the way out, see `locate`."""
     raise NkiValidationError(message, operand)
@@ -68,7 +75,7 @@ def locate(
         if ours(frame):
             if instruction is None and caller is not None:
                 instruction = _public_name(frame)
-        else:
+        elif not _is_library(frame):
             caller, instruction = (frame.f_code.co_filename, traceback.tb_lineno), None
         traceback = traceback.tb_next
     code = getattr(kernel, "__code__", None)
@@ -89,7 +96,7 @@ def kernel_line() -> tuple[str, int]:
 
 
 _BINDING = re.compile(
-    r"^(?P<function>\w+)\(\) (?:got an unexpected keyword argument|missing \d+|takes \d+|got multiple)"
+    r"^(?P<function>(?:NkiTensor\.)?\w+)\(\) (?:got an unexpected keyword argument|missing \d+|takes \d+|got multiple)"
 )
 
 
@@ -116,6 +123,47 @@ def from_binding(
     )
     found.instruction = name
     return found
+
+
+def from_inside(error: Exception, traceback: TracebackType | None) -> NkiValidationError | None:
+    """The validation error for one that Python raised inside a function of NKI that a kernel called: the function was
+    given what it cannot use. None for an error of the kernel itself.
+    """
+    frames = []
+    while traceback is not None:
+        frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    while frames and _is_library(frames[-1]):
+        frames.pop()
+    called = None
+    for outer, inner in itertools.pairwise(frames):
+        if ours(inner) and not ours(outer):
+            called = inner
+    if called is None or not ours(frames[-1]):
+        return None
+    if called.f_code.co_name == "__getattr__":
+        return AbsentNameError(str(error))
+    names = called.f_code.co_varnames[: called.f_code.co_argcount + called.f_code.co_kwonlyargcount]
+    values = {name: called.f_locals.get(name) for name in names if name != "self"}
+    given = ", ".join(f"{name}={_short.repr(value)}" for name, value in values.items() if value is not None)
+    return MistypedError(f"{error}; given {given or 'nothing'}")
+
+
+_short = reprlib.Repr()
+_short.maxother = 100  # a tensor is told whole
+
+
+def ints(values: Iterable[Any], operand: str) -> tuple[int, ...]:
+    """`values` as ints. A float is refused, a whole one too: it comes from `/` where `//` was meant."""
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError as error:
+        raise MistypedError(f"{_short.repr(values)}: expected ints ({error})", operand) from error
+
+
+def _is_library(frame: FrameType) -> bool:
+    """Whether the frame is one of a library that functions of NKI compute with."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("numpy", "ml_dtypes")
 
 
 def ours(frame: FrameType) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._dtypes import FLOATS, INTEGERS, assign, float32, saturate, to_float32
 from ._enums import choose, engine
-from ._errors import refuse
+from ._errors import ints, refuse
 from ._operands import Instruction, fit, moved, note_moved, only_sbuf, read, settled, target, write
 from ._storage import Buffer
 from ._tensor import NkiTensor
@@ -106,6 +106,10 @@ def affine(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
     """The int32 values [P, F] of an affine pattern over the elements of `dst`."""
     partitions = dst._array.shape[0]
+    for pair in pattern:
+        ints(pair, "pattern")
+    ints((offset,), "offset")
+    ints((channel_multiplier,), "channel_multiplier")
     if not 1 <= len(pattern) <= _PATTERN_RANK or any(count < 1 for _, count in pattern):
         refuse(f"{list(pattern)}: 1 to {_PATTERN_RANK} pairs [step, count] with positive counts expected", "pattern")
     row = np.array([offset], np.int64)

@@ -26,7 +26,11 @@ def tensor_tensor_scan(
     reverse1: bool = False,
     name: str | None = None,
 ) -> Instruction:
-    """`r[i] = (data0[i] op0 r[i-1]) op1 data1[i]` along the free elements, `r[-1] = initial`; not both in PSUM."""
+    """`r[i] = (data0[i] op0 r[i-1]) op1 data1[i]` along the free elements, `r[-1] = initial`; not both in PSUM.
+
+    `initial` is a number or a tile (P, 1) of any type: kernels carry the last column of a result over, in its type.
+    Source: nki.isa.tensor_tensor_scan.
+    """
     first, second = operator_of(op0, "op0"), operator_of(op1, "op1")
     if first.binary is None or second.binary is None:
         refuse(f"{op0!r}, {op1!r}: only arithmetic operators of two operands", "op0, op1")
@@ -37,7 +41,9 @@ def tensor_tensor_scan(
     fit(dst, right, "data1")
     partitions = left.shape[0]
     columns0, columns1 = left.reshape(partitions, -1).T, right.reshape(partitions, -1).T
-    running = np.broadcast_to(np.asarray(scalar(initial, partitions, 2, "initial")), (partitions, 1)).reshape(-1)
+    running = np.broadcast_to(
+        np.asarray(scalar(initial, partitions, 2, "initial", any_type=True)), (partitions, 1)
+    ).reshape(-1)
     result = np.empty((partitions, columns0.shape[0]), np.float32)
     for position, (column0, column1) in enumerate(zip(columns0, columns1, strict=True)):
         inner = first.binary(running, column0) if reverse0 else first.binary(column0, running)

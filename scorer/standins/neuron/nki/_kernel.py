@@ -12,8 +12,9 @@ from typing import Any
 from . import isa, language
 from ._core import Launch, running, wants_shapes_only
 from ._environment import LNC, check_target, cores
-from ._errors import NkiValidationError, from_binding, locate, refuse
+from ._errors import NkiValidationError, from_binding, from_inside, locate, refuse
 from ._launch import bind, run
+from ._tensor import NkiTensor
 from ._versions import since
 from .compiler import AddressRotation, CompileConfig, SpecializationConfig
 
@@ -23,6 +24,7 @@ _FUNCTIONS = {
     for name in names.__all__
     if inspect.isfunction(function := getattr(names, name))
 }
+_FUNCTIONS |= {name: name for method in dir(NkiTensor) if (name := f"NkiTensor.{method}")}
 _IGNORED = {"mode", "debug_kernel", "show_compiler_tb"}  # arguments of nki.jit
 
 
@@ -134,8 +136,9 @@ class Kernel:
         except NkiValidationError as error:
             locate(error, error.__traceback__, self.func, launch.failed)
             raise
-        except TypeError as error:
-            found = from_binding(error, error.__traceback__, _FUNCTIONS)
+        except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            found = from_binding(error, error.__traceback__, _FUNCTIONS) if isinstance(error, TypeError) else None
+            found = found or from_inside(error, error.__traceback__)
             if found is None:
                 raise
             locate(found, error.__traceback__, self.func, launch.failed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._core import PARTITIONS, current
 from ._dtypes import FLOATS, SCALAR_ONLY, Dtype, as_dtype, assign, uint8
-from ._errors import refuse
+from ._errors import ints, refuse
 from ._isa_data import memset
 from ._isa_dma import dma_copy
 from ._placement import place
@@ -34,7 +34,7 @@ def ndarray(
     `address`, (first partition, byte within each partition), places an on-chip tile by hand.
     """
     core = current()
-    sizes = tuple(map(int, shape))
+    sizes = ints(shape, "shape")
     if not sizes or min(sizes) < 1 or len(sizes) > MAX_DIMENSIONS:
         refuse(f"{sizes}: 1 to {MAX_DIMENSIONS} dimensions, none of size 0, expected", "shape")
     if buffer is None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ._absent import WithoutOperators
 from ._dtypes import Array, Dtype, as_dtype, declared
-from ._errors import refuse
+from ._errors import ints, refuse
 from ._patterns import by_name, fill, overlaps, pairs, reach, spread
 from ._scalars import RuntimeScalar, RuntimeSlice
 from ._storage import Buffer, Storage
@@ -312,8 +312,8 @@ class NkiTensor(WithoutOperators):
         storage = self._storage
         itemsize = element.itemsize
         start = self._offset if offset is None else offset * itemsize
-        steps = [int(step) for step, _ in pattern]
-        counts = [int(count) for _, count in pattern]
+        steps = list(ints((step for step, _ in pattern), "pattern"))
+        counts = list(ints((count for _, count in pattern), "pattern"))
         if not counts or min(counts) < 1 or len(counts) > MAX_DIMENSIONS:
             refuse(f"{pairs(pattern)}: 1 to {MAX_DIMENSIONS} pairs [step, count] with count >= 1 expected", "pattern")
         before, behind = reach(steps, counts)
