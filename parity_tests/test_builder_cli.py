@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from builder import cli, files
+from parity_tests.test_builder_cases import CASES, prepare
 
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / "recipe/configs/small.yaml"
@@ -42,6 +43,21 @@ def produced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def artifact(produced: Path, tmp_path: Path) -> Path:
     """An artifact of the test's own."""
     return Path(shutil.copytree(produced, tmp_path / "build/artifact"))
+
+
+@pytest.fixture
+def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The configuration of a package of 29 lines, for what is so whatever is built: the recipe takes seconds."""
+    case = CASES / "knobs_set_on_the_command_line"
+    return prepare(case, tmp_path_factory.mktemp("little") / "package").with_name("config.yaml")
+
+
+@pytest.fixture
+def little_artifact(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is built of it."""
+    out = tmp_path / "build/artifact"
+    assert builder(monkeypatch, "produce", "--config", little, "-o", out) == 0
+    return out
 
 
 def snapshot(directory: Path) -> dict[str, bytes]:
@@ -101,23 +117,23 @@ def test_where_translates_a_line(
 
 
 def test_check_says_whether_sources_still_build_it(
-    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    little: Path, little_artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = ("produce", "--config", CONFIG, "--check", artifact)
-    before = snapshot(artifact)
+    check = ("produce", "--config", little, "--check", little_artifact)
+    before = snapshot(little_artifact)
     assert builder(monkeypatch, *check) == 0
-    assert builder(monkeypatch, *check, "--set", "depth=3") == 1
+    assert builder(monkeypatch, *check, "--set", "width=3") == 1
     assert "train.py:" in capsys.readouterr().out
-    train = artifact / "train.py"
+    train = little_artifact / "train.py"
     lines = train.read_text(encoding="utf-8").split("\n")
-    lines[99] += "  # edited"
+    lines[9] += "  # edited"
     train.write_text("\n".join(lines), encoding="utf-8")
     assert builder(monkeypatch, *check) == 1
     said = capsys.readouterr().out
-    assert f"{train}:100: differs" in said
+    assert f"{train}:10: differs" in said
     assert "# edited" in said
     train.write_bytes(before["train.py"])
-    (artifact / "launch-command.txt").unlink()
+    (little_artifact / "launch-command.txt").unlink()
     assert builder(monkeypatch, *check) == 1
     assert "launch-command.txt: missing" in capsys.readouterr().out
 
@@ -151,31 +167,31 @@ def test_refusal_writes_nothing(
 
 
 def test_full_disk_leaves_the_old_artifact(
-    artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    little: Path, little_artifact: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = snapshot(artifact)
+    before = snapshot(little_artifact)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", full)
-    assert builder(monkeypatch, "produce", "--config", CONFIG, "--set", "depth=3", "-o", artifact) == 2
+    assert builder(monkeypatch, "produce", "--config", little, "--set", "width=3", "-o", little_artifact) == 2
     assert "No space left on device" in capsys.readouterr().err
-    assert snapshot(artifact) == before
-    assert [path.name for path in artifact.parent.iterdir()] == [artifact.name]
+    assert snapshot(little_artifact) == before
+    assert [path.name for path in little_artifact.parent.iterdir()] == [little_artifact.name]
     monkeypatch.undo()
-    assert builder(monkeypatch, "produce", "--config", CONFIG, "--set", "depth=3", "-o", artifact) == 0
-    assert snapshot(artifact)["train.py"] != before["train.py"]
+    assert builder(monkeypatch, "produce", "--config", little, "--set", "width=3", "-o", little_artifact) == 0
+    assert snapshot(little_artifact)["train.py"] != before["train.py"]
 
 
 def test_directory_of_something_else_is_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path) == 2
+    assert builder(monkeypatch, "produce", "--config", little, "-o", tmp_path) == 2
     assert "notes.txt" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path / "notes.txt") == 2
+    assert builder(monkeypatch, "produce", "--config", little, "-o", tmp_path / "notes.txt") == 2
 
 
 def test_arguments_that_do_not_fit(
@@ -207,10 +223,10 @@ def test_arguments_that_do_not_fit(
     assert "alone.yaml: BLD002 no build settings belong to it" in capsys.readouterr().err
 
 
-def test_written_files_follow_the_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_files_follow_the_umask(little: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = os.umask(0o027)
     try:
-        assert builder(monkeypatch, "produce", "--config", CONFIG, "-o", tmp_path / "a") == 0
+        assert builder(monkeypatch, "produce", "--config", little, "-o", tmp_path / "a") == 0
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o750
