@@ -263,9 +263,21 @@ def trainers(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["base"])
 def tests(session: nox.Session) -> None:
-    """Run the tests (everything but the long suites)."""
+    """Run the tests that take moments: of every part some, end to end, too."""
+    run_tests(session, "not long")
+
+
+@nox.session(venv_backend="none", requires=["base"])
+def long(session: nox.Session) -> None:
+    """Run the long tests, which are marked so: whole runs, launches, judgements and builds of much."""
+    run_tests(session, "long")
+
+
+def run_tests(session: nox.Session, marked: str) -> None:
+    """Run the tests whose marks fit, a module on one worker: its fixtures are made once."""
     # Each worker has a core of its own: threads of torch's would only wait for each other.
-    python(session, "-m", "pytest", "-n", "auto", "--dist", "loadscope", *session.posargs, OMP_NUM_THREADS="1")
+    words = ("-n", "auto", "--dist", "loadscope", "-m", marked, *session.posargs)
+    python(session, "-m", "pytest", *words, OMP_NUM_THREADS="1")
 
 
 @nox.session(venv_backend="none", requires=["base"])

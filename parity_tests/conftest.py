@@ -1,6 +1,13 @@
-"""What every test needs: the stand-ins on the path, as a clean room puts them there. And the order of the modules."""
+"""What every test needs: the stand-ins on the path, as a clean room puts them there. And what each one takes.
+
+A test that takes longer than most is marked `long` and has a session of its own: `nox -s long`. One that is not marked
+and takes too long is named at the end of the run.
+"""
+
+from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -10,33 +17,35 @@ for directory in (ROOT / "scorer/standins/neuron", ROOT / "scorer/standins/kit",
     if str(directory) not in sys.path:
         sys.path.insert(0, str(directory))
 
-# Modules that take half a minute or more. Each is one worker's: begun last, the others would wait for it.
-LONG = (
-    "test_builder_bytes",
-    "test_builder_loads",
-    "test_builder_fuzz",
-    "test_builder_cases",
-    "test_builder_growth",
-    "test_builder_hand_kept",
-    "test_builder_cli",
-    "test_cli_commands",
-    "test_cli_runs",
-    "test_exploits",
-    "test_kit_official",
-    "test_kit_controls",
-    "test_observer_audit",
-    "test_recipe_compile",
-    "test_report_files",
-    "test_room_lane",
-    "test_room_limits",
-    "test_room_protections",
-    "test_trusted_judge",
-    "test_trusted_process",
-    "test_trusted_purity",
-    "test_trusted_surroundings",
-)
+LONGEST = 15.0
+"""Seconds that a test may take without the mark, fixtures included; on two quiet cores none takes more than 13."""
+
+_taken: defaultdict[str, float] = defaultdict(float)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long modules first."""
-    items.sort(key=lambda item: item.path.stem not in LONG)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what each test without the mark takes: set-up, call and end."""
+    if "long" not in report.keywords:
+        _taken[report.nodeid] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took too long for `nox -s tests`."""
+    slow = [(test, seconds) for test, seconds in _taken.items() if seconds > LONGEST]
+    if slow:
+        terminalreporter.section(f"took more than {LONGEST:g} s: make them quicker, or mark them `long`")
+        for test, seconds in sorted(slow, key=lambda each: -each[1]):
+            terminalreporter.line(f"{seconds:6.1f} s {test}")
+
+
+@pytest.fixture
+def one_rank(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """What the recipe finds that trains in this process: no launcher, the stand-in kit's data, an empty directory."""
+    from scorer.contest import load
+    from scorer.room.kit import ensure_kit
+
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

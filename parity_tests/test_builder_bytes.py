@@ -26,6 +26,8 @@ from parity_tests.fuzz.running import write
 from parity_tests.test_builder_cases import CASES, NAMES, profile_text, request
 from scorer.contest import load
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[1]
 SITE = str(Path(yaml.__file__).parents[1])
 # Messages of the parser itself differ between versions.

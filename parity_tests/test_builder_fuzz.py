@@ -51,6 +51,7 @@ def test_random_packages_show_the_same_as_their_artifacts(features: set[str], se
     assert failure is None, shrunk(files, failure)
 
 
+@pytest.mark.long
 @ONCE
 @given(seed=st.integers(0, 2**32))
 def test_programs_with_knobs_show_the_same_as_their_bare_artifacts(seed: int) -> None:
@@ -61,7 +62,10 @@ def test_programs_with_knobs_show_the_same_as_their_bare_artifacts(seed: int) ->
     assert failure is None, shrunk(files, failure)
 
 
-@pytest.mark.parametrize("seen", [SEEN, KNOBS_SEEN], ids=["packages", "knobs"])
+@pytest.mark.parametrize(
+    "seen",
+    [pytest.param(SEEN, id="packages"), pytest.param(KNOBS_SEEN, id="knobs", marks=pytest.mark.long)],
+)
 def test_few_programs_are_refused(seen: collections.Counter[str]) -> None:
     """Behind the tests above: a fuzz in which all is refused would prove nothing."""
     count = sum(seen.values())
@@ -105,6 +109,7 @@ BROKEN_KNOBS: dict[str, tuple[object, str, object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", [*BROKEN, *BROKEN_KNOBS])
 def test_a_builder_that_overlooks_something_is_found_out(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: without its own proof, a broken builder is caught by what its artifacts do, within 100 programs."""

@@ -47,6 +47,7 @@ def test_same_settings_same_run(tmp_path: Path) -> None:
     assert outcome(first) == outcome(second)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parse", ["function", "module"])
 def test_artifact_trains_as_the_file(parse: str, tmp_path: Path) -> None:
     """No variable and no flag is read any more; losses, all that is printed, checkpoint and logits are the same."""

@@ -96,7 +96,14 @@ def printed(directory: Path, packages: bool = False) -> str:
     return f"{done.stdout}exit {done.returncode}"
 
 
-@pytest.mark.parametrize("name", [name for name, package in PACKAGES.items() if package.change])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if package.needs_packages else ())
+        for name, package in PACKAGES.items()
+        if package.change
+    ],
+)
 def test_flat_file_prints_what_the_package_does(name: str, tmp_path: Path) -> None:
     package = PACKAGES[name]
     assert package.change is not None

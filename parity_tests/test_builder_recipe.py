@@ -53,7 +53,9 @@ def test_every_configuration_builds_and_leaves_nothing_to_read(config: Path, con
             assert f"configs/{config.name}:" in knob.origin
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "small" else pytest.mark.long) for name in RUN]
+)
 def test_artifact_trains_as_the_recipe(name: str, tmp_path: Path) -> None:
     config, sets = RUN[name]
     artifact = made(ROOT / f"recipe/configs/{config}.yaml", sets=sets)

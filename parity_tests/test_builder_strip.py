@@ -50,6 +50,7 @@ def test_map_of_a_stripped_artifact_leads_to_the_same_lines() -> None:
     assert places(commented) == places(stripped)
 
 
+@pytest.mark.long
 def test_summary_says_by_how_much_it_shrank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

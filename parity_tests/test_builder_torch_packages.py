@@ -75,7 +75,13 @@ def launch(settings: dict[str, str]) -> str:
     return " ".join([*(f"{name}={value}" for name, value in environ.items()), LAUNCH, *argv])
 
 
-@pytest.mark.parametrize("package", sorted({run.package for run in RUNS.values()}))
+@pytest.mark.parametrize(
+    "package",
+    [
+        pytest.param(name, marks=() if name == "siblings" else pytest.mark.long)
+        for name in sorted({run.package for run in RUNS.values()})
+    ],
+)
 def test_artifact_trains_as_the_package(package: str, tmp_path: Path) -> None:
     runner = Runner(tmp_path)
     numbers = {}

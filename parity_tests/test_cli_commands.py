@@ -161,6 +161,7 @@ def test_check_prints_findings_for_people_and_for_programs(tmp_path: Path) -> No
     assert {"file": "train.py", "line": 3} in [finding["place"] for finding in found]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_stop_ends_every_process_and_leaves_nothing_half_written(
     number: signal.Signals, code: int, tmp_path: Path

@@ -94,6 +94,7 @@ def seconds(report: UpdateProfile, phase: str, at: str = "", operator: str | Non
     )
 
 
+@pytest.mark.long
 def test_the_parts_add_up_to_the_update(report: UpdateProfile) -> None:
     assert report.seconds == pytest.approx(report.parts_seconds, rel=TOLERANCE)
     assert sum(phase.seconds for phase in report.phases) == pytest.approx(report.parts_seconds)
@@ -101,6 +102,7 @@ def test_the_parts_add_up_to_the_update(report: UpdateProfile) -> None:
     assert report.seconds > SLEPT
 
 
+@pytest.mark.long
 def test_each_phase_has_its_calls_at_their_lines(report: UpdateProfile) -> None:
     assert seconds(report, "other", "prepare.record_step_boundary(step)", "") > SLEPT
     forward = "return self.head(self.embed(tokens))"
@@ -112,6 +114,7 @@ def test_each_phase_has_its_calls_at_their_lines(report: UpdateProfile) -> None:
     assert seconds(report, "data", "for inputs, targets, state in") > 0
 
 
+@pytest.mark.long
 def test_a_kernel_is_told_as_measured_and_beside_it_as_estimated(report: UpdateProfile) -> None:
     (kernel,) = report.kernels
     assert (kernel.kernel, kernel.launches) == ("copied[1]", 1)
@@ -121,12 +124,14 @@ def test_a_kernel_is_told_as_measured_and_beside_it_as_estimated(report: UpdateP
     assert 0 < kernel.estimate_seconds < kernel.seconds
 
 
+@pytest.mark.long
 def test_plain_updates_of_the_same_run_show_the_distortion(report: UpdateProfile) -> None:
     assert [(one.update, one.profiled) for one in report.updates] == [(3, False), (4, True)]  # of six updates
     plain, profiled = (one.seconds for one in report.updates)
     assert report.distortion == pytest.approx(profiled / plain)
 
 
+@pytest.mark.long
 def test_the_page_stands_alone_and_its_boxes_lie_below_each_other(report: UpdateProfile) -> None:
     text = flame_page(report)
     assert "<script" not in text

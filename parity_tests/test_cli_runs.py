@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 
 from scorer.cli.commands import app
 
+pytestmark = pytest.mark.long
+
 TINY = Path(__file__).parent / "cli_cases" / "tiny.py"
 LAUNCH = "NEURON_LOGICAL_NC_CONFIG=2 torchrun --standalone --nproc_per_node=1 train.py"
 

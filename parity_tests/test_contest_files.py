@@ -107,6 +107,7 @@ def test_a_directory_of_the_builder_is_taken_whole(tmp_path: Path) -> None:
         Artifact.load(directory).with_others(embedded())
 
 
+@pytest.mark.long
 def test_a_run_gets_every_file_and_its_receipt_names_them(tmp_path: Path) -> None:
     source = program(before="from kernel import scale\nprint('scale', scale)")
     directory = write(tmp_path / "given", train=source, kernel="scale = 3\n")

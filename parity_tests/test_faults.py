@@ -33,12 +33,15 @@ def test_every_row_has_a_folder_and_there_are_enough_of_them() -> None:
     assert len(FOLDERS) >= 80
 
 
-@pytest.mark.parametrize("name", ["S1-import-guard", "K6-arguments-over-one-memory"])
+@pytest.mark.parametrize(
+    "name", ["S1-import-guard", pytest.param("K6-arguments-over-one-memory", marks=pytest.mark.long)]
+)
 def test_a_fault_is_caught_first_and_at_its_place(name: str) -> None:
     result = run_fault(Fault.read(FAULTS / name))
     assert (result.caught, result.placed) == (True, True), result.said
 
 
+@pytest.mark.long
 def test_a_clean_recipe_where_a_fault_is_expected_is_not_called_caught() -> None:
     expected = Expected(code="KRN006", file="recipe/kernels/relu_squared.py")
     fault = Fault(row="none", title="nothing is wrong", judge="kernels", expect=expected)

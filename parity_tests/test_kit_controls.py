@@ -360,6 +360,7 @@ def test_a_kit_that_is_not_the_profiles_is_refused(bench: Bench) -> None:
         streams.wait(60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "words"),
     [("it ends the process", "its process ended; its last words: "), ("it hangs", "still running after 2 s")],

@@ -104,6 +104,7 @@ def encoded(name: str, text: str) -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lane_is_observed_and_its_checkpoint_scored_with_either_kit(tmp_path: Path, name: str) -> None:
     """Updates are closed with the kit's `record_step_boundary` and, by an early kit, without it."""
@@ -181,6 +182,7 @@ def test_a_kit_that_adds_up_over_ranks_is_run_on_as_many(tmp_path: Path, name: s
     assert [(one.num_tokens, one.num_bytes, one.world_size) for one in measured] == [(302, count, 2)]
 
 
+@pytest.mark.long
 def test_what_the_kits_causality_check_says_is_compared_with_the_judges_own_test(tmp_path: Path) -> None:
     text = kits.train_py("late").replace("        # before\n", "        x = torch.cat((x[:, 1:], x[:, -1:]), 1)\n")
     found = found_in(judged(tmp_path, "late", text))
@@ -189,6 +191,7 @@ def test_what_the_kits_causality_check_says_is_compared_with_the_judges_own_test
     assert found["SCR013"].artifact_line == found["PUR010"].artifact_line == line_of(text, "def forward(self, x)")
 
 
+@pytest.mark.long
 def test_a_kit_is_pinned_and_used_by_the_command_line(tmp_path: Path) -> None:
     contest = kits.write_profile(kits.profile("early"), tmp_path / "contest.yaml")
     kits.written(tmp_path, "early")

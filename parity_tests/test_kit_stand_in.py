@@ -101,6 +101,7 @@ def recorded(directory: Path) -> dict[str, str]:
     return hashes
 
 
+@pytest.mark.long
 def test_the_same_python_builds_the_same_bytes(tmp_path: Path, data: Path) -> None:
     odd = {"PYTHONHASHSEED": "77", "LC_ALL": "tr_TR.UTF-8", "RAYON_NUM_THREADS": "3", "TZ": "Asia/Tokyo", "HOME": "/"}
     again = build(tmp_path / "again", STAND_IN / "prepare.py", **odd)
@@ -425,6 +426,7 @@ def test_eval_public_says_what_is_missing(tmp_path: Path, data: Path, name: str,
     assert done.stdout == ""
 
 
+@pytest.mark.long
 def test_setup_leaves_whole_data_alone_and_refuses_what_it_did_not_build(tmp_path: Path, data: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in data.rglob("*")}
     assert command(data, "setup").returncode == 0

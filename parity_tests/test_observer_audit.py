@@ -85,12 +85,14 @@ if step == 0:
 """
 
 
+@pytest.mark.long
 def test_what_ordinary_programs_read_is_no_finding(tmp_path: Path) -> None:
     seen = run_artifact(tmp_path, program(ORDINARY))
     assert seen.outcome is Outcome.COMPLETE, seen.problem
     assert seen.observed_findings == []
 
 
+@pytest.mark.long
 def test_uses_are_ruled_by_the_profile(tmp_path: Path, told: tuple[Alone, str, str]) -> None:
     data = tmp_path / "kit" / "data"
     for split in ("train", "public_val"):
@@ -121,6 +123,7 @@ if step == 0:
     assert [found["code"] for found in seen.observed_findings] == ["RUN019"]
 
 
+@pytest.mark.long
 def test_files_of_others_are_not_there_and_the_try_is_told(tmp_path: Path) -> None:
     secret = tmp_path / "weights.bin"
     secret.write_text("pre-trained")
@@ -138,6 +141,7 @@ if step == 0:
         assert ("weights: pre-trained" if visible else "weights: FileNotFoundError") in seen.log_tail
 
 
+@pytest.mark.long
 def test_the_split_that_scores_is_not_there_while_a_program_trains(tmp_path: Path) -> None:
     data = tmp_path / "kit" / "data"
     official = profile().evaluation.official.split

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from parity_tests.room_programs import KIT, program, run_alone, run_artifact
 from scorer.room.observer.clock import EPOCH
 from scorer.room.receipts import Clock, Receipt, Timeline
@@ -66,6 +68,7 @@ def read_times(receipt: Receipt, rank: int) -> list[float]:
     return [float(seconds) - 1024 for _, seconds in sorted(told)]
 
 
+@pytest.mark.long
 def test_a_timeline_gives_updates_lengths_and_the_ranks_agree(tmp_path: Path) -> None:
     clock = timeline(before_seconds=5.0, lengths=[(0, 20.0), (4, 9.0)], save_seconds=3.0, skew_seconds=1.0)
     seen = run_artifact(tmp_path, TWO_RANKS, nproc=2, clock=clock)

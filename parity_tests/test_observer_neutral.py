@@ -50,6 +50,7 @@ def test_a_perturbed_run_has_another_checkpoint(tmp_path: Path, plain: Alone, wa
     assert perturbed.updates[1]["losses"] != watched.updates[1]["losses"]
 
 
+@pytest.mark.long
 def test_the_recipe_on_the_stand_in_device_leaves_the_same_checkpoint_bytes(tmp_path: Path) -> None:
     profile = contest.load("embedded")
     kit = ensure_kit(profile)
@@ -96,6 +97,7 @@ if step == 0:
 """
 
 
+@pytest.mark.long
 def test_what_a_program_can_see_of_its_surroundings_is_the_same(tmp_path: Path) -> None:
     plain = run_alone(tmp_path / "plain", program(SURROUNDINGS), observed=False, fresh=True)
     watched = run_alone(tmp_path / "watched", program(SURROUNDINGS), fresh=True, seconds_per_update=0.5)

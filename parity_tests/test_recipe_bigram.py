@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import prepare
@@ -29,8 +28,6 @@ from recipe.row_table import (
     row_optimizer,
     row_tables,
 )
-from scorer.contest import load
-from scorer.room.kit import ensure_kit
 
 PAIRS: dict[str, Any] = {"bigram_rows": 97, "bigram_width": 8}
 
@@ -178,10 +175,9 @@ def test_the_average_of_rows_that_move_seldom_is_that_of_all_rows_in_every_updat
     assert not torch.allclose(own, plain[1:], rtol=1e-2)
 
 
-def test_a_run_saves_the_average_of_the_table_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("one_rank")
+def test_a_run_saves_the_average_of_the_table_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Updates 0 and 1 of 4 are before the average; of the others the last counts twice as much as the one before it."""
-    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
-    monkeypatch.chdir(tmp_path)
     config = on_cpu(
         vocab_size=2048, depth=1, num_steps=4, bigram_rows=97, bigram_width=8, clip=1.0, ema_decay=0.5, ema_prewarm=0.3
     )

@@ -15,8 +15,6 @@ from parity_tests.recipe_samples import small
 from recipe.model import make_model
 from recipe.overlap import make_overlapped_gradients
 from recipe.train import train
-from scorer.contest import load
-from scorer.room.kit import ensure_kit
 
 SIZES: dict[str, Any] = {
     "depth": 1, "width": 32, "mlp_width": 64, "batch_size": 2, "seq_len": 32, "num_steps": 2,
@@ -26,13 +24,12 @@ NGRAMS = {"ngram_slots": 64, "ngram_refresh": 1, "ngram_orders": "2,3"}
 PAIRS = {"bigram_rows": 97, "bigram_width": 8}
 
 
+pytestmark = pytest.mark.usefixtures("one_rank")
+
+
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty directory, the stand-in kit's data, no graphs."""
-    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+def fresh() -> None:
+    """No graphs."""
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
 

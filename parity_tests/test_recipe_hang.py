@@ -17,38 +17,29 @@ from parity_tests.recipe_samples import on_cpu
 from recipe.checkpoint import CHECKPOINT, load_model
 from recipe.optim import Muon
 from recipe.train import train
-from scorer.contest import load
-from scorer.room.kit import ensure_kit
 
-
-@pytest.fixture(autouse=True)
-def directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty working directory, with the stand-in kit's data."""
-    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("one_rank")
 
 
 def same(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_whoever_waits_for_a_hung_rank_leaves_the_weights_of_the_last_whole_update(directory: Path) -> None:
+@pytest.mark.long
+def test_whoever_waits_for_a_hung_rank_leaves_the_weights_of_the_last_whole_update(one_rank: Path) -> None:
     """Rank 0, which saves otherwise, is the one that hangs. The weights of no other update are those that are left."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        (directory / "port").write_text(str(free.getsockname()[1]), encoding="utf-8")
+        (one_rank / "port").write_text(str(free.getsockname()[1]), encoding="utf-8")
     with pytest.raises(mp.ProcessRaisedException) as raised:
-        mp.start_processes(recipe_hang.run, args=(str(directory),), nprocs=2, start_method="spawn")
+        mp.start_processes(recipe_hang.run, args=(str(one_rank),), nprocs=2, start_method="spawn")
     said = str(raised.value)
     assert f"update {HANGS_IN} failed on rank 1: out/final.pt has the weights after {HANGS_IN} updates" in said
     assert "imed out" in said
     left = load_model(str(CHECKPOINT), "cpu", on_cpu(world_size=2, **KNOBS)).state_dict()
-    updates = [path.stem for path in directory.glob("?.pt") if same(torch.load(path, weights_only=True), left)]
+    updates = [path.stem for path in one_rank.glob("?.pt") if same(torch.load(path, weights_only=True), left)]
     assert updates == [str(HANGS_IN)]
-    assert len(list(directory.glob("?.pt"))) == HANGS_IN
+    assert len(list(one_rank.glob("?.pt"))) == HANGS_IN
     meta = torch.load(CHECKPOINT, weights_only=True)["meta"]
     assert meta == {"step": HANGS_IN, "total_train_tokens": HANGS_IN * 2 * 2 * 16, "world_size": 2}
     assert [path.name for path in CHECKPOINT.parent.iterdir()] == ["final.pt"]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 
 from parity_tests.recipe_hosts import config_of
@@ -19,6 +20,7 @@ from scorer.room.kit import ensure_kit
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.long
 def test_two_hosts_train_in_shards_what_they_train_without_and_one_device_loads_it(tmp_path: Path) -> None:
     """Two launches of one rank each on this machine, as on two; one of two ranks for the run without shards."""
     with socket.socket() as free:

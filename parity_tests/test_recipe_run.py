@@ -25,8 +25,6 @@ from recipe.checkpoint import CHECKPOINT, load_model
 from recipe.config import Config
 from recipe.model import make_model
 from recipe.train import train
-from scorer.contest import load
-from scorer.room.kit import ensure_kit
 
 ROOT = Path(__file__).parents[1]
 STEP = re.compile(
@@ -34,16 +32,7 @@ STEP = re.compile(
     r" \| remaining_time (-?\d+)s \| epoch (\d+)"
 )
 
-
-@pytest.fixture
-def kit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The stand-in kit's data; the test runs in an empty directory."""
-    cache = ensure_kit(load("embedded")).cache_dir
-    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(cache))
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return cache
+pytestmark = pytest.mark.usefixtures("one_rank")
 
 
 def quick(**knobs: Any) -> Config:
@@ -88,7 +77,7 @@ def formulas(config: Config) -> dict[str, int]:
     ],
 )
 def test_kernels_are_launched_as_often_as_build_settings_say(
-    kit: Path, monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, knobs: dict[str, Any]
 ) -> None:
     launches: Counter[str] = Counter()
     per_update: list[dict[str, int]] = []
@@ -113,7 +102,7 @@ def test_kernels_are_launched_as_often_as_build_settings_say(
 
 
 def test_while_the_batch_grows_an_update_has_the_launches_of_its_micro_batches_and_counts_their_tokens(
-    kit: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     launches: list[Counter[str]] = [Counter()]
     call = nki.Kernel.__call__
@@ -137,7 +126,7 @@ def test_while_the_batch_grows_an_update_has_the_launches_of_its_micro_batches_a
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device is here")
-def test_the_same_recipe_trains_on_cuda_by_the_torch_operations(kit: Path) -> None:
+def test_the_same_recipe_trains_on_cuda_by_the_torch_operations() -> None:
     torch_operations = {"norm": "torch", "rotary": "torch", "mlp": "torch", "loss": "torch"}
     model = train(quick(device="cuda", **torch_operations))
     assert {(p.device.type, p.dtype) for p in model.parameters()} == {("cuda", torch.float32)}
@@ -149,13 +138,13 @@ def test_kernels_are_refused_on_cuda() -> None:
         quick(device="cuda")
 
 
-def test_a_run_repeats_bit_for_bit_and_another_seed_does_not(kit: Path) -> None:
+def test_a_run_repeats_bit_for_bit_and_another_seed_does_not() -> None:
     states = [{n: t.cpu() for n, t in train(quick(seed=seed)).state_dict().items()} for seed in (1, 1, 2)]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
     assert not all(torch.equal(states[0][name], states[2][name]) for name in states[0])
 
 
-def test_gradients_are_clipped_together_before_the_optimizers_see_them(kit: Path) -> None:
+def test_gradients_are_clipped_together_before_the_optimizers_see_them() -> None:
     seen: list[torch.Tensor] = []
 
     def note(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
@@ -174,7 +163,7 @@ def test_gradients_are_clipped_together_before_the_optimizers_see_them(kit: Path
 
 
 def test_the_average_of_the_last_stretch_is_saved_blended_with_the_last_weights(
-    kit: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Uniform, from half the schedule on: over the third and fourth of four updates."""
     models: list[torch.nn.Module] = []
@@ -191,7 +180,7 @@ def test_the_average_of_the_last_stretch_is_saved_blended_with_the_last_weights(
     assert not torch.allclose(heads[2], heads[3], atol=1e-4)
 
 
-def test_the_checkpoint_is_the_model_that_was_trained(kit: Path) -> None:
+def test_the_checkpoint_is_the_model_that_was_trained() -> None:
     config = quick()
     model = train(config)
     loaded = load_model(str(CHECKPOINT), "neuron", config)
@@ -200,7 +189,7 @@ def test_the_checkpoint_is_the_model_that_was_trained(kit: Path) -> None:
     assert meta == {"step": 2, "total_train_tokens": 2 * 2 * 32, "world_size": 1}
 
 
-def test_the_clock_stops_a_run_without_a_number_of_steps(kit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_stops_a_run_without_a_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """One second an update: five free ones, then 57 of the 60 seconds, of which the last update leaves the reserve."""
     now = [0.0]
     monkeypatch.setattr("recipe.train.time.monotonic", lambda: now[0])
@@ -212,7 +201,7 @@ def test_the_clock_stops_a_run_without_a_number_of_steps(kit: Path, monkeypatch:
 
 @pytest.mark.parametrize(("every", "kept"), [(0.0, 4), (0.25, 6), (0.7, 7)])
 def test_a_run_that_dies_leaves_the_checkpoint_of_its_last_save(
-    kit: Path, monkeypatch: pytest.MonkeyPatch, every: float, kept: int
+    monkeypatch: pytest.MonkeyPatch, every: float, kept: int
 ) -> None:
     config = quick(num_steps=10, safety_save_every=every)
     model = make_model(config, torch.bfloat16)
@@ -237,13 +226,13 @@ def test_a_run_that_dies_leaves_the_checkpoint_of_its_last_save(
     assert same == [made == kept for made in range(1, 9)]
 
 
-def test_the_wrong_vocabulary_is_refused(kit: Path) -> None:
+def test_the_wrong_vocabulary_is_refused() -> None:
     with pytest.raises(ValueError, match="tokenizer has 2048 tokens, configured for 1024: set vocab_size to 2048"):
         train(quick(vocab_size=1024))
     assert not CHECKPOINT.exists()
 
 
-def test_two_ranks_under_torchrun_train_and_evaluate(kit: Path, tmp_path: Path) -> None:
+def test_two_ranks_under_torchrun_train_and_evaluate(tmp_path: Path) -> None:
     words = "--config small --world-size 2 --num-steps 3 --depth 1 --batch-size 2 --eval-tokens 500 --eval-seq-len 64"
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "recipe"]
     path = os.pathsep.join(map(str, (ROOT / "scorer/standins/neuron", ROOT / "scorer/standins/kit", ROOT)))

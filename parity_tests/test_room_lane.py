@@ -103,6 +103,7 @@ def test_a_receipt_names_no_path_of_this_machine(clean: tuple[Receipt, Path, lis
     assert receipts.read(tmp_path / "receipt.json") == receipt
 
 
+@pytest.mark.long
 def test_a_second_run_records_the_same_and_the_control_differs(
     clean: tuple[Receipt, Path, list[str]], tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_rehearsal_has_the_real_clock_and_no_hashes(tmp_path: Path) -> None:
     assert "clock True" not in "\n".join(seen.log_tail)
 
 
+@pytest.mark.long
 def test_an_exception_in_one_rank_is_named_with_its_line(tmp_path: Path) -> None:
     source = TWO_RANKS.replace("    pass\n", '    if (step, rank) == (2, 1): raise ValueError("no luck")\n')
     seen = run_artifact(tmp_path, source, nproc=2, torchrun=True)
@@ -154,6 +156,7 @@ def test_a_missing_module_is_a_finding_of_its_own(tmp_path: Path) -> None:
     assert seen.observed_findings[0]["place"] == {"file": "train.py", "line": line_of(source, "import recipe_of_mine")}
 
 
+@pytest.mark.long
 def test_a_killed_rank_is_told_as_such_and_its_record_is_kept(tmp_path: Path) -> None:
     source = TWO_RANKS.replace("    pass\n", "    if (step, rank) == (2, 1): os.kill(os.getpid(), 9)\n")
     seen = run_artifact(tmp_path, source, nproc=2, torchrun=True)
@@ -183,6 +186,7 @@ def test_a_run_that_does_not_end_is_ended_and_its_updates_are_kept(
     assert len(seen.ranks[0].updates) == 2
 
 
+@pytest.mark.long
 def test_conduct_that_reviewers_refuse_is_found_once_with_its_line(tmp_path: Path) -> None:
     hook = """
 if step == 0:
@@ -212,6 +216,7 @@ if step == 0:
     assert seen.log_tail.count("train.py is protected") == 2
 
 
+@pytest.mark.long
 def test_a_program_that_changes_its_own_file_is_found_where_nothing_protects_the_file(tmp_path: Path) -> None:
     hook = 'if step == 0: os.chmod("train.py", 0o644); open("train.py", "a").write("# edited")'
     seen = run_artifact(tmp_path, program(hook), without=PROTECTIONS)
@@ -220,6 +225,7 @@ def test_a_program_that_changes_its_own_file_is_found_where_nothing_protects_the
     assert set(seen.protections.values()) == {"not asked for"}
 
 
+@pytest.mark.long
 def test_no_checkpoint_after_a_good_end_is_a_finding_and_a_stale_one_is_not_taken(tmp_path: Path) -> None:
     stale = tmp_path / "keep" / "out" / "final.pt"
     stale.parent.mkdir(parents=True)
@@ -231,6 +237,7 @@ def test_no_checkpoint_after_a_good_end_is_a_finding_and_a_stale_one_is_not_take
     assert not stale.exists()
 
 
+@pytest.mark.long
 def test_a_pickled_class_is_never_loaded(tmp_path: Path) -> None:
     source = program().replace('"model_config": {}', '"model_config": Config()')
     seen = run_artifact(tmp_path, source)
@@ -240,6 +247,7 @@ def test_a_pickled_class_is_never_loaded(tmp_path: Path) -> None:
     assert seen.checkpoint.tensors == {}
 
 
+@pytest.mark.long
 def test_code_from_outside_the_room_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As an editable installation of the project would let it be."""
     outside = tmp_path / "elsewhere"
@@ -253,6 +261,7 @@ def test_code_from_outside_the_room_is_found(tmp_path: Path, monkeypatch: pytest
     assert codes(seen) == ["RUN010"]
 
 
+@pytest.mark.long
 def test_a_rank_that_leaves_without_a_record_fails_the_lane(tmp_path: Path) -> None:
     seen = run_artifact(tmp_path, program("if step == 5: os._exit(0)"))
     assert seen.outcome is Outcome.FAILED
@@ -260,6 +269,7 @@ def test_a_rank_that_leaves_without_a_record_fails_the_lane(tmp_path: Path) -> N
     assert len(seen.ranks[0].updates) == 6
 
 
+@pytest.mark.long
 def test_a_program_that_writes_into_its_record_gets_none(tmp_path: Path) -> None:
     hook = """
 import json
@@ -273,6 +283,7 @@ if step == 3:
     assert seen.ranks == []
 
 
+@pytest.mark.long
 def test_of_a_runaway_log_the_ends_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scorer.room.lane.LONGEST_LOG_BYTES", 2000)
     seen = run_artifact(tmp_path, program('print("x" * 997)'))
@@ -294,6 +305,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk_is_named(tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
     hook = 'os.makedirs("out", exist_ok=True)\nif step == 2: open("out/big", "wb").write(bytes(8 << 20))'
@@ -306,6 +318,7 @@ def test_a_full_disk_is_named(tmp_path: Path, small_disk: Path, monkeypatch: pyt
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.long
 def test_no_room_to_keep_the_checkpoint_is_named(
     tmp_path: Path, small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,7 @@ def run_lane(tmp_path: Path, hook: str, **limits: int) -> Any:
     return run_artifact(tmp_path, source, profile=chosen), source
 
 
+@pytest.mark.long
 def test_a_lane_names_the_limit_the_line_and_what_was_used(tmp_path: Path) -> None:
     seen, source = run_lane(tmp_path / "one", "if step == 2: held = bytearray(40 << 30)", memory_bytes=30 << 30)
     (found,) = seen.observed_findings

@@ -344,6 +344,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_the_launcher_its_ranks_and_their_shared_memory_work_in_the_room(ranks: int) -> None:
     """Two ranks are what the lanes' tests run."""
@@ -361,6 +362,7 @@ def test_the_launcher_its_ranks_and_their_shared_memory_work_in_the_room(ranks: 
         assert (found.leftover_files(), process.left) == ([], [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
 @pytest.mark.parametrize("without", [[], list(PROTECTIONS)], ids=["protected", "unprotected"])
 def test_the_room_ends_though_its_supervisor_is_killed_or_stopped(without: list[str], number: str) -> None:

@@ -46,6 +46,7 @@ FILES = ["parity_tests/test_room_protections.py", "parity_tests/test_room_cleanr
 TESTS = [*FILES, "-k", " or ".join(CHOSEN)]
 
 
+@pytest.mark.long
 def test_the_tests_of_the_room_pass_as_nobody(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user already; only root can become another one")

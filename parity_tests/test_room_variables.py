@@ -60,6 +60,7 @@ def test_one_line_that_reads_many_is_one_finding() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_run_does_not_see_what_is_stripped_and_its_reads_are_judged(tmp_path: Path) -> None:
     before = "print('flags', os.environ.get('NEURON_CC_FLAGS'), os.getenv('DEPTH'), os.environ['WORLD_SIZE'])"
     source = program(before=before)

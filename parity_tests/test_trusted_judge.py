@@ -106,6 +106,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("title", "text", "code", "line"), BROKEN, ids=[case[0] for case in BROKEN])
 def test_a_submission_that_cannot_be_scored_is_named(
     tmp_path: Path, kit: KitPaths, title: str, text: str, code: str, line: str
@@ -118,6 +119,7 @@ def test_a_submission_that_cannot_be_scored_is_named(
     assert found[code].artifact_line == line_of(text, line)
 
 
+@pytest.mark.long
 def test_what_runs_beside_the_model_is_found_and_the_score_stands(
     tmp_path: Path, kit: KitPaths, clean: Receipt
 ) -> None:
@@ -153,6 +155,7 @@ def test_what_runs_beside_the_model_is_found_and_the_score_stands(
     assert ours == [one.val_bpb for one in clean.evaluations if one.name.startswith("trusted")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("load", "cause"),
     [
@@ -171,6 +174,7 @@ def test_what_goes_on_beside_the_model_leaves_no_score(tmp_path: Path, kit: KitP
     assert receipt.problem.startswith("no score: PUR031")
 
 
+@pytest.mark.long
 def test_a_score_left_at_exit_is_found_by_the_room_even_if_no_hook_heard_it(tmp_path: Path, kit: KitPaths) -> None:
     text = submission(import_="import atexit", load="atexit.register(torch.save, {'val_bpb': 0.5}, 'score.pt')")
     found = found_in(judged(tmp_path, kit, text))
@@ -179,6 +183,7 @@ def test_a_score_left_at_exit_is_found_by_the_room_even_if_no_hook_heard_it(tmp_
     assert found["PUR015"].artifact_line == line_of(text, "atexit.register")
 
 
+@pytest.mark.long
 def test_a_last_word_in_the_result_channel_is_found(tmp_path: Path, kit: KitPaths) -> None:
     at_exit = """
     import atexit, os
@@ -196,6 +201,7 @@ def test_a_last_word_in_the_result_channel_is_found(tmp_path: Path, kit: KitPath
     assert found["PUR016"].artifact_line == line_of(text, "os.write")
 
 
+@pytest.mark.long
 def test_a_model_that_knows_its_judge_is_found_by_the_kits_own_command(tmp_path: Path, kit: KitPaths) -> None:
     text = submission(after="if __name__ == 'scored':\n    logits = logits * 1.1")
     found = found_in(judged(tmp_path, kit, text))
@@ -203,6 +209,7 @@ def test_a_model_that_knows_its_judge_is_found_by_the_kits_own_command(tmp_path:
     assert found["SCR002"].artifact_line == line_of(text, "def load_for_eval")
 
 
+@pytest.mark.long
 def test_weights_that_change_while_loading_are_found(tmp_path: Path, kit: KitPaths) -> None:
     text = submission(load="with torch.no_grad():\n    model.head.weight.mul_(1.01)")
     found = found_in(judged(tmp_path, kit, text))
@@ -309,6 +316,7 @@ def local_receipt(clean: Receipt, **summary: str) -> Receipt:
     return local
 
 
+@pytest.mark.long
 def test_the_recipes_own_settings_are_measured_and_agree(tmp_path: Path, kit: KitPaths, clean: Receipt) -> None:
     local = local_receipt(clean)
     receipt = judged(tmp_path, kit, submission(), local=local)

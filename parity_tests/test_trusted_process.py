@@ -189,6 +189,7 @@ def command_line(one: psutil.Process) -> list[str]:
         return []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["loading", "scoring", "testing"])
 def test_a_process_that_is_killed_anywhere_leaves_a_receipt(tmp_path: Path, phase: str) -> None:
     artifact, checkpoint = written(tmp_path / "submission", submission())
