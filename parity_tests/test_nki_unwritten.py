@@ -78,6 +78,21 @@ def shuffled() -> Any:
     return made
 
 
+def picked(by: str) -> Any:
+    """Every partition's elements, each from its own place."""
+    made, places = tile(ROWS, ROWS), empty(ROWS, ROWS, dtype=nl.uint32)
+    nisa.iota(dst=places, pattern=[[1, ROWS]])
+    if by == "partition":
+        nisa.nc_n_gather(dst=made, data=partly(), indices=places)
+        return made
+    index = empty(ROWS, ROWS // 16, dtype=nl.uint16)
+    nisa.iota(dst=index[0:16], pattern=[[16, ROWS // 16]], channel_multiplier=1)
+    for start in range(16, ROWS, 16):
+        nisa.dma_copy(dst=index[start : start + 16], src=index[0:16])
+    nisa.local_gather(dst=made, src_buffer=partly(), index=index, num_elem_per_idx=1, num_valid_indices=ROWS)
+    return made
+
+
 def in_bytes() -> Any:
     made = tile(ROWS, 2 * ROWS, dtype=nl.uint16)
     nisa.tensor_copy(dst=made, src=partly().view(nl.uint16))
@@ -98,6 +113,8 @@ MOVES: dict[str, tuple[Callable[[], Any], bool]] = {
     "transpose by a product": (lambda: transposed("matmul"), True),
     "transpose by DMA": (lambda: transposed("dma"), True),
     "shuffle": (shuffled, False),
+    "gather within partitions": (lambda: picked("partition"), False),
+    "gather of groups of partitions": (lambda: picked("group"), False),
 }
 
 
@@ -159,6 +176,25 @@ def test_memory_of_the_caller_takes_only_what_was_written(rows: int) -> None:
     ) as caught:
         kernel(x)
     assert (caught.value.instruction, caught.value.operand) == ("nki.isa.dma_copy", "src")
+
+
+@pytest.mark.parametrize("rows", [WRITTEN, WRITTEN + 1])
+def test_two_cores_share_only_what_was_written(rows: int) -> None:
+    @nki.jit
+    def kernel() -> Any:
+        out = nl.ndarray((2, ROWS, ROWS), nl.float32, nl.shared_hbm)
+        nisa.dma_copy(dst=out[nl.program_id(0), :rows], src=partly()[:rows])
+        nisa.core_barrier(data=out, cores=(0, 1))
+        nl.load(out[1 - nl.program_id(0), :rows])
+        result = nl.ndarray((1, 1), nl.float32, nl.shared_hbm)
+        nisa.dma_copy(dst=result, src=tile(1, 1))
+        return result
+
+    if rows == WRITTEN:
+        assert kernel[2]()[0, 0] == 1.0
+        return
+    with pytest.raises(nki.NkiValidationError, match=r"uninitialised read: 32 of 672 elements of nl\.shared_hbm"):
+        kernel[2]()
 
 
 def test_positions_counted_in_the_partitions_that_count_after_a_transpose_of_a_whole_tile() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._dtypes import Array, float32, int32, uint16, uint32
 from ._errors import NkiValidationError, refuse
-from ._operands import Instruction, fit, note_moved, only_sbuf, read, target, view, write
+from ._operands import Instruction, fit, moved, note_moved, only_sbuf, read, target, view, write
 from ._tensor import QUADRANT, NkiTensor
 
 GPSIMD_PARTITIONS = 16  # each of GpSimd's eight processors reaches so many
@@ -74,7 +74,7 @@ def local_gather(
     """
     dst = target(dst)
     indices = read(index, "index")
-    values = read(src_buffer, "src_buffer")
+    values, known = moved(src_buffer, "src_buffer")
     partitions = values.shape[0]
     if indices.dtype != uint16:
         refuse(f"type {indices.dtype}, expected uint16", "index")
@@ -102,17 +102,20 @@ def local_gather(
     groups = partitions // GPSIMD_PARTITIONS
     flat = indices.reshape(groups, GPSIMD_PARTITIONS, -1).transpose(0, 2, 1).reshape(groups, -1)[:, :valid]
     positions = flat.astype(np.intp)[:, :, None] + np.arange(num_elem_per_idx)
-    source = values.reshape(groups, GPSIMD_PARTITIONS, -1)
-    _inside(positions, source.shape[2], "index")
-    gathered = np.take_along_axis(source, positions.reshape(groups, 1, -1), axis=2)
-    write(dst, gathered.reshape(dst.shape))
+    _inside(positions, values.size // partitions, "index")
+    places = positions.reshape(groups, 1, -1)
+
+    def picked(source: Array) -> Array:
+        return np.take_along_axis(source.reshape(groups, GPSIMD_PARTITIONS, -1), places, axis=2).reshape(dst.shape)
+
+    write(dst, picked(values), None if known is None else picked(known))
     return Instruction()
 
 
 def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> Instruction:
     """`dst[p, i] = data[p].flat[indices[p, i]]`, within each partition; indices uint32, all in SBUF (GpSimd)."""
     dst = target(dst)
-    positions, values = read(indices, "indices"), read(data, "data")
+    positions, (values, known) = read(indices, "indices"), moved(data, "data")
     if positions.dtype != uint32:
         refuse(f"type {positions.dtype}, expected uint32", "indices")
     _same_type(dst, values, "data")
@@ -122,10 +125,13 @@ def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> I
     partitions = positions.shape[0]
     if values.shape[0] != partitions:
         refuse(f"{values.shape} has {values.shape[0]} partitions, indices {positions.shape} {partitions}", "data")
-    rows = values.reshape(partitions, -1)
-    _inside(positions, rows.shape[1], "indices")
-    gathered = np.take_along_axis(rows, positions.reshape(partitions, -1).astype(np.intp), axis=1)
-    write(dst, gathered.reshape(dst.shape))
+    _inside(positions, values.size // partitions, "indices")
+    places = positions.reshape(partitions, -1).astype(np.intp)
+
+    def picked(source: Array) -> Array:
+        return np.take_along_axis(source.reshape(partitions, -1), places, axis=1).reshape(dst.shape)
+
+    write(dst, picked(values), None if known is None else picked(known))
     return Instruction()
 
 
