@@ -144,7 +144,12 @@ def _head_cross_entropy(size: Size) -> tuple[Step, Step]:
     x = numbers(*size.rows(size.width), dtype=size.dtype)
     weight = numbers(size.vocabulary, size.width, scale=0.05, seed=1)
     module = NkiHeadCrossEntropy(cap=CAP, lnc=size.lnc)
-    return _both(module, lambda *given: head_cross_entropy_reference(*given, CAP), [x, weight], _targets(size))
+    return _both(
+        lambda *given: module(*given)[0],
+        lambda *given: head_cross_entropy_reference(*given, CAP),
+        [x, weight],
+        _targets(size),
+    )
 
 
 def _linear_backward(size: Size) -> tuple[Step, Step]:
@@ -170,11 +175,11 @@ def _newton_schulz(size: Size) -> tuple[Step, Step]:
 
 
 def _ngram_mix(size: Size) -> tuple[Step, Step]:
-    logits = numbers(*size.rows(size.vocabulary), dtype=size.dtype)
-    kernels = NkiNgramMix(1, size.vocabulary, 8, size.lnc).to("neuron")
-    reference = TorchNgramMix(1, size.vocabulary, 8).to("neuron")
+    losses = numbers(size.batch, size.positions)
+    kernels = NkiNgramMix(1, size.vocabulary, 16, size.lnc).to("neuron")
+    reference = TorchNgramMix(1, size.vocabulary, 16).to("neuron")
     row = _targets(size)
-    return _both(kernels, reference, [logits], row, torch.zeros_like(row))
+    return _both(kernels.losses, reference.losses, [losses], row, row, torch.zeros_like(row))
 
 
 def _relu_squared(size: Size) -> tuple[Step, Step]:
@@ -202,7 +207,12 @@ def _rotary_qk_norm(size: Size) -> tuple[Step, Step]:
 def _softcap_cross_entropy(size: Size) -> tuple[Step, Step]:
     logits = numbers(*size.rows(size.vocabulary), dtype=size.dtype, scale=4.0)
     module = NkiSoftcapCrossEntropy(cap=CAP, lnc=size.lnc)
-    return _both(module, lambda *given: softcap_cross_entropy_reference(*given, CAP), [logits], _targets(size))
+    return _both(
+        lambda *given: module(*given)[0],
+        lambda *given: softcap_cross_entropy_reference(*given, CAP),
+        [logits],
+        _targets(size),
+    )
 
 
 def _swiglu(size: Size) -> tuple[Step, Step]:

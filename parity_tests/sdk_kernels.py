@@ -112,9 +112,11 @@ def tables(run: Run, dtype: Any) -> Iterator[tuple[str, tuple[Array, ...]]]:
     added = {"drows": some(200, 40), "tokens": tokens, "dtable": wide(70, 40)}
     yield "embedding_scatter_add", run(embedding_scatter_add, **added)
     followers = np.stack([np.roll(np.arange(30, dtype=np.int32), row)[:5] for row in range(9)])
-    rows = {"row": tokens % 9, "follower": followers, "gain": some(9, 5)}
-    yield "ngram_mix_forward", run(ngram_mix_forward, logits=some(6000, 1), factor=wide(200, 1), **rows)
-    yield "ngram_mix_backward", run(ngram_mix_backward, dy=some(6000, 1), **rows)
+    rows = {"row": tokens % 9, "follower": followers, "probability": np.abs(some(9, 5))}
+    given = {"losses": np.abs(wide(200, 1)), "targets": tokens % 30, "factor": np.abs(wide(200, 1))}
+    mixed, slopes = run(ngram_mix_forward, **given, **rows)
+    yield "ngram_mix_forward", (mixed, slopes)
+    yield "ngram_mix_backward", run(ngram_mix_backward, dmixed=wide(200, 1), slopes=slopes)
     state = {"parameter": wide(1000), "gradient": wide(1000), "mean": some(1000), "square": np.abs(some(1000))}
     scalars = np.tile(np.array(adamw_scalars([(0.1, 0.1), (0.02, 0.0)], (0.8, 0.95), 3), np.float32), (128, 1))
     rates = {"scalars": scalars, "segments": ((0, 300), (300, 1000)), "beta1": 0.8, "beta2": 0.95, "eps": 1e-10}

@@ -176,17 +176,21 @@ def check_cross_entropy(shape: tuple[int, ...], dtype: torch.dtype, lnc: int, ca
     targets = torch.randint(0, shape[-1], shape[:-1], generator=generator)
     targets.view(-1)[0] = shape[-1] - 1
 
-    def reference(logits: Tensor) -> Tensor:
+    def each(logits: Tensor) -> Tensor:
         capped = cap * torch.tanh(logits / cap) if cap else logits
-        picked = capped.gather(-1, targets[..., None])[..., 0]
-        return (capped.logsumexp(-1) - picked).mean()
+        return capped.logsumexp(-1) - capped.gather(-1, targets[..., None])[..., 0]
+
+    def reference(logits: Tensor) -> Tensor:
+        return each(logits).mean()
 
     module = NkiSoftcapCrossEntropy(cap, lnc)
     (leaf,) = neuron(logits)
     leaf.requires_grad_()
-    loss = module(leaf, targets.to("neuron"))
+    loss, losses = module(leaf, targets.to("neuron"))
     assert loss.dtype == torch.float32
     assert_close(loss, reference(logits.double()), "loss")
+    assert_close(losses, each(logits.double()), "losses")
+    assert not losses.requires_grad
     assert_close(softcap_cross_entropy_reference(logits, targets, cap), reference(logits.double()), "torch loss")
     loss.backward()
     (expected,) = gradients(reference, [logits.double()], [torch.tensor(1.0, dtype=torch.float64)])
@@ -200,7 +204,7 @@ def test_softcap_cross_entropy_of_extreme_logits_is_finite() -> None:
     logits = torch.full((2, 16), -1e4)
     logits[:, 3] = 1e4
     losses = [
-        NkiSoftcapCrossEntropy(CAP, 1)(logits.to("neuron"), torch.tensor([target, target]).to("neuron")).item()
+        NkiSoftcapCrossEntropy(CAP, 1)(logits.to("neuron"), torch.tensor([target, target]).to("neuron"))[0].item()
         for target in (3, 4)
     ]
     assert losses[0] == pytest.approx(0.0, abs=1e-5)
@@ -211,7 +215,7 @@ def test_cross_entropy_without_a_cap_does_not_see_a_constant_in_all_logits() -> 
     """Neither a small one nor one beyond the range of exp; another target does make a difference."""
     logits, target = random(2, 3000, dtype=torch.float32), torch.tensor([7, 2999])
     loss, moved, other = (
-        NkiSoftcapCrossEntropy(0.0, 1)(*neuron(x, t)).item()
+        NkiSoftcapCrossEntropy(0.0, 1)(*neuron(x, t))[0].item()
         for x, t in ((logits, target), (logits + 512.0, target), (logits, target - 1))
     )
     assert moved == pytest.approx(loss, abs=2e-4)
@@ -231,7 +235,7 @@ def slopes(name: str) -> tuple[Callable[..., Tensor], list[Tensor]]:
         module = NkiRotaryQKNorm(EPS, 2)
         return lambda q, k: torch.stack(list(module(q, k, *tables))), [x.view(1, 5, 2, 12), other.view(1, 5, 2, 12)]
     targets = torch.tensor([3, 0, 23, 7, 7]).to("neuron")
-    return lambda logits: NkiSoftcapCrossEntropy(CAP, 2)(logits, targets), [4 * x]
+    return lambda logits: NkiSoftcapCrossEntropy(CAP, 2)(logits, targets)[0], [4 * x]
 
 
 @pytest.mark.parametrize("name", ["rms_norm", "relu_squared", "rotary_qk_norm", "softcap_cross_entropy"])

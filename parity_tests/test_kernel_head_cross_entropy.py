@@ -37,17 +37,20 @@ def test_head_cross_entropy(rows: int, width: int, vocabulary: int, cap: float, 
     head = weight.to("neuron").requires_grad_()
     (leaf,) = neuron(x)
     leaf.requires_grad_()
-    loss = NkiHeadCrossEntropy(cap, lnc)(leaf, head, targets.to("neuron"))
+    loss, losses = NkiHeadCrossEntropy(cap, lnc)(leaf, head, targets.to("neuron"))
     assert loss.dtype == torch.float32
 
     wide, rounded = x.double().requires_grad_(), weight.to(dtype).double().requires_grad_()
     logits = wide @ rounded.mT
     logits.retain_grad()
     z = cap * torch.tanh(logits / cap) if cap else logits
-    expected = (z.logsumexp(-1) - z.gather(-1, targets[:, None])[:, 0]).mean()
+    each = z.logsumexp(-1) - z.gather(-1, targets[:, None])[:, 0]
+    expected = each.mean()
     expected.backward()
     largest = z.abs().max().detach()
     assert_close(loss, expected.detach(), "loss", largest)
+    assert_close(losses, each.detach(), "losses", largest)
+    assert not losses.requires_grad
     assert_close(head_cross_entropy_reference(x, weight, targets, cap), expected.detach(), "torch loss", largest)
 
     loss.backward()
@@ -89,11 +92,15 @@ def test_the_loss_is_the_same_for_the_same_word_in_another_place() -> None:
         targets_of(40, 700),
     )
     order = torch.randperm(700, generator=torch.Generator().manual_seed(2))
-    run = NkiHeadCrossEntropy(15.0, 1)
-    plain = run(*neuron(x, weight, targets)).item()
-    other = run(*neuron(x, weight[order], order.argsort()[targets])).item()
+
+    def run(*given: Tensor) -> Tensor:
+        loss, _ = NkiHeadCrossEntropy(15.0, 1)(*neuron(*given))
+        return loss
+
+    plain = run(x, weight, targets).item()
+    other = run(x, weight[order], order.argsort()[targets]).item()
     assert other == pytest.approx(plain, rel=1e-5)
-    assert run(*neuron(x, weight[order], targets)).item() != pytest.approx(plain, rel=1e-3)
+    assert run(x, weight[order], targets).item() != pytest.approx(plain, rel=1e-3)
 
 
 def test_groups_of_rows_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +113,7 @@ def test_groups_of_rows_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> N
 
     def gradients(multiple: float) -> list[Tensor]:
         leaves = [tensor.requires_grad_() for tensor in neuron(x * multiple, weight)]
-        NkiHeadCrossEntropy(15.0, 1)(*leaves, targets.to("neuron")).backward()
+        NkiHeadCrossEntropy(15.0, 1)(*leaves, targets.to("neuron"))[0].backward()
         return [leaf.grad.cpu() for leaf in leaves if leaf.grad is not None]
 
     together, other = gradients(1.0), gradients(1.001)
@@ -119,7 +126,7 @@ def test_contest_size_fits() -> None:
     """Width 1152 in fp32, more rows than a group has: SBUF and PSUM would overflow here if those were too large."""
     x = random(900, 1152, dtype=torch.float32).to("neuron").requires_grad_()
     weight = (random(513, 1152, dtype=torch.float32, seed=1) * 0.01).to("neuron").requires_grad_()
-    NkiHeadCrossEntropy(15.0, 1)(x, weight, targets_of(900, 513).to("neuron")).backward()
+    NkiHeadCrossEntropy(15.0, 1)(x, weight, targets_of(900, 513).to("neuron"))[0].backward()
     assert weight.grad is not None
 
 

@@ -12,12 +12,13 @@ from recipe.config import CONFIGS, Config, ConfigError, load_config
 
 SMALL = (CONFIGS / "small.yaml").read_text(encoding="utf-8")
 # In what a system may differ from its embedded size: how large the model and a batch are, how long it trains, how fast
-# it learns (which follows from both), how it is evaluated.
+# it learns (which follows from both), how much it forgets (text that is read once is not learned by heart), how it is
+# evaluated.
 SIZES = {
     "world_size", "vocab_size", "depth", "width", "heads", "mlp_width", "expert_width", "bigram_rows", "bigram_width",
     "ngram_slots", "ngram_sample", "ema_decay",
-    "seq_len", "batch_size", "micro_batches", "matrix_lr", "embed_lr", "head_lr", "warmup_fraction", "reserve_seconds",
-    "startup_margin_seconds", "eval_seq_len", "eval_batch_size", "eval_tokens",
+    "seq_len", "batch_size", "micro_batches", "matrix_lr", "embed_lr", "head_lr", "bigram_lr", "weight_decay",
+    "warmup_fraction", "reserve_seconds", "startup_margin_seconds", "eval_seq_len", "eval_batch_size", "eval_tokens",
 }  # fmt: skip
 
 

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import prepare
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from parity_tests.recipe_samples import on_cpu
 from recipe.adamw import AdamW
 from recipe.checkpoint import model_config
 from recipe.config import Config
-from recipe.kernels.softcap_cross_entropy import softcap
-from recipe.model import NgramFusedHeadGPT, NgramGPT, make_model
+from recipe.model import NgramGPT, make_model
 from recipe.ngram import CHECK_BITS, EMPTY, MULTIPLIERS, NO_CONTEXT, contexts_of, longest_known, orders_of
 from recipe.ngram_counts import NOBODY, NgramCounts
 from recipe.ngram_rows import DISCOUNT, STRENGTH, NgramRows
 from recipe.ngram_training import NgramTraining, make_ngram_training
 from recipe.ranks import Ranks
 from recipe.train import train
-from scorer.contest import load
-from scorer.room.kit import ensure_kit
 
 ORDERS = (2, 3, 5)
 ALONE = Ranks(0, torch.device("cpu"))
@@ -137,14 +134,14 @@ def test_any_number_of_ranks_makes_the_same_table() -> None:
     for world_size in (2, 4):
         ranks = counted(*(rows[torch.randperm(4)] for rows in updates), world_size=world_size, **small)
         table = made(ranks, parts=2, rounds=2)
-        for name in ("check", "rest", "follower", "gain"):
+        for name in ("check", "rest", "follower", "probability"):
             assert np.array_equal(getattr(table, name), getattr(alone, name)), name
     other = made(counted(*updates[:3], **small), parts=2, rounds=2)
-    assert not np.array_equal(other.gain, alone.gain)
+    assert not np.array_equal(other.probability, alone.probability)
 
 
-def test_gains_make_the_shares_of_tokens_what_the_orders_predict() -> None:
-    """Followers and their gains, and the shares of all tokens: together the interpolated distribution itself."""
+def test_rows_say_what_the_orders_predict() -> None:
+    """Followers with their probabilities and the shares of all other tokens: the interpolated distribution itself."""
     updates = [text(6, 40, seed=seed) for seed in range(6)]
     (counts,) = counted(*updates)
     rows = made([counts])
@@ -159,11 +156,9 @@ def test_gains_make_the_shares_of_tokens_what_the_orders_predict() -> None:
         below = counts.below[row] if rows.check[counts.below[row]] != EMPTY else -1
         predicted[row] = (left + prior * predicted[below]) / (left.sum() + prior)
         assert predicted[row].sum() == pytest.approx(1.0)
-        gain = np.zeros(32)
-        gain[rows.follower[row]] = rows.gain[row]
-        raised = share * np.exp(gain)
-        assert raised / raised.sum() == pytest.approx(predicted[row], rel=1e-4)
-        assert raised * rows.rest[row] == pytest.approx(predicted[row], rel=1e-4)
+        said = share * rows.rest[row]
+        said[rows.follower[row]] = rows.probability[row]
+        assert said == pytest.approx(predicted[row], rel=1e-4)
         compared[row // counts.slots] += 1
         assert len(set(rows.follower[row])) == rows.follower.shape[1]
     assert min(compared.values()) > 8
@@ -224,15 +219,17 @@ def test_a_batch_is_counted_when_it_was_learned_from_and_once() -> None:
     assert np.array_equal(sampled.alone, ngrams.counts.alone)  # every other row, then the others
 
 
-def test_text_that_is_met_again_is_predicted_by_its_other_occurrences() -> None:
-    once, twice = torch.arange(30).view(1, 30).int(), torch.arange(30, 60).view(1, 30).int()
-    known = [
-        (taught(small(), torch.cat((once, twice, twice)), again, epochs=(1, epoch))[0].mix.check != EMPTY).sum()
-        for again, epoch in ((once, 1), (once, 2))
-    ]
-    assert known == [2 * (29 + 28 + 26), 29 + 28 + 26]
-    _, ngrams = taught(small(), once, once, epochs=(1, 2))
-    assert ngrams.counts.alone.max() == 1  # not counted again
+def test_text_that_is_met_again_is_not_counted_again_and_the_weights_stay() -> None:
+    once = torch.arange(30).view(1, 30).int()
+    model, ngrams = taught(small(), once, once, epochs=(1, 2))
+    assert ngrams.counts.alone.max() == 1
+    model, ngrams = taught(small(), once)
+    for epoch, expected in ((1, 1.0), (2, 1.0), (2, 1.0)):
+        next(ngrams.watching(iter([(once[:, :-1], once[:, 1:].long(), {"epoch": epoch})])))
+        with torch.no_grad():
+            model.mix.weight += 1.0  # what an optimizer may make of them
+        ngrams.learn()
+        assert model.mix.weight.tolist() == [expected] * 3
 
 
 def test_the_table_is_made_once_more_from_the_lowest_order_up_and_then_stays() -> None:
@@ -246,15 +243,15 @@ def test_the_table_is_made_once_more_from_the_lowest_order_up_and_then_stays() -
     model, ngrams = tables([*first, *later, *later], [1] * 5 + [2] * 6)
     assert ngrams.left == 0
     at_once = NgramRows(ngrams.counts, parts=len(ORDERS))
-    at_once.leave_one_out()
+    at_once.all_anew()
     for part in range(at_once.parts):
         at_once.put(part, at_once.packed(part))
     assert np.array_equal(model.mix.check.numpy(), at_once.check)
     assert np.array_equal(model.mix.follower.numpy(), at_once.follower)
-    assert torch.equal(model.mix.gain, torch.from_numpy(at_once.gain).bfloat16())
+    assert torch.equal(model.mix.probability, torch.from_numpy(at_once.probability).bfloat16())
     halfway, unfinished = tables([*first, *later], [1] * 5 + [2] * 3)
     assert unfinished.left == parts - 3
-    assert not torch.equal(halfway.mix.gain, model.mix.gain)
+    assert not torch.equal(halfway.mix.probability, model.mix.probability)
 
     gathered: list[Tensor] = []
     ngrams.ranks.of_all = gathered.append  # type: ignore[assignment, method-assign]
@@ -266,29 +263,36 @@ def test_the_table_is_made_once_more_from_the_lowest_order_up_and_then_stays() -
 
 
 @pytest.mark.parametrize("cap", [0.0, 15.0])
-def test_the_loss_that_takes_the_heads_product_is_that_of_whole_logits(cap: float) -> None:
-    rows = text(3, 40, seed=5)
-    found = []
-    for loss in ("torch", "chunked"):
-        model, _ = taught(small(loss=loss, logit_softcap=cap), *(text(4, 60, seed=seed) for seed in range(4)))
+@pytest.mark.parametrize("loss", ["torch", "chunked"])
+def test_the_network_learns_as_if_it_were_alone_and_the_weights_from_the_loss_of_the_scores(
+    loss: str, cap: float
+) -> None:
+    rows, config = text(3, 40, seed=5), small(loss=loss, logit_softcap=cap)
+    inputs, targets = rows[:, :-1], rows[:, 1:].long()
+    model, _ = taught(config, *(text(4, 60, seed=seed) for seed in range(4)))
+    with torch.no_grad():
+        model.mix.weight.copy_(torch.tensor([0.5, 0.7, 0.9]))
+        model.head.weight.normal_(generator=torch.Generator().manual_seed(1))
+    value = model(inputs, targets)
+    value.backward()
+    alone = make_model(on_cpu(depth=1, loss=loss, logit_softcap=cap), torch.float32)
+    alone.load_state_dict({name: value for name, value in model.state_dict().items() if not name.startswith("mix.")})
+    plain = alone(inputs, targets)
+    plain.backward()
+    assert plain.item() == value.item()
+    for name, parameter in alone.named_parameters():
+        found = model.get_parameter(name).grad
+        assert found is parameter.grad is None or torch.equal(found, parameter.grad), name
+
+    def mixed(distance: float) -> float:
         with torch.no_grad():
-            model.mix.weight.copy_(torch.tensor([0.5, 0.7, 0.9]))
-            model.head.weight.normal_(generator=torch.Generator().manual_seed(1))
-        value = model(rows[:, :-1], rows[:, 1:].long())
-        value.backward()
-        found.append([value.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)])
-        assert torch.equal(model(rows), softcap(model.logits(rows, model.stream(rows)), cap))
-    assert [type(make_model(small(loss=loss), torch.float32)) for loss in ("torch", "chunked")] == [
-        NgramGPT,
-        NgramFusedHeadGPT,
-    ]
-    whole, apart = found
-    assert len(whole) == len(apart) > 5
-    for one, other in zip(whole, apart, strict=True):
-        assert (one - other).abs().max() <= 1e-5 * max(1e-3, one.abs().max())
-    plain = make_model(on_cpu(depth=1, loss="chunked", logit_softcap=cap), torch.float32)
-    plain.load_state_dict({k: v for k, v in model.state_dict().items() if not k.startswith("mix.")})
-    assert abs(plain(rows[:, :-1], rows[:, 1:].long()).item() - value.item()) > 1e-3
+            model.mix.weight.add_(distance)
+            return float(F.cross_entropy(model(inputs).double().flatten(0, 1), targets.flatten()))
+
+    assert abs(mixed(0.0) - plain.item()) > 1e-2
+    assert model.mix.weight.grad is not None
+    slope = (mixed(0.05) - mixed(-0.1)) / 0.1
+    assert model.mix.weight.grad.sum().item() == pytest.approx(slope, rel=1e-2)
 
 
 def test_what_was_counted_helps_on_other_text() -> None:
@@ -296,11 +300,14 @@ def test_what_was_counted_helps_on_other_text() -> None:
     taught_model, new = taught(small(), *updates)[0], taught(small())[0]
     with torch.no_grad():
         taught_model.mix.weight.fill_(1.0)
-    losses = [model(held_out[:, :-1], held_out[:, 1:].long()).item() for model in (new, taught_model)]
-    assert losses[1] < 0.6 * losses[0]
+
+    def loss(model: NgramGPT) -> float:
+        return F.cross_entropy(model(held_out[:, :-1]).flatten(0, 1), held_out[:, 1:].flatten().long()).item()
+
+    assert loss(taught_model) < 0.6 * loss(new)
     with torch.no_grad():
-        taught_model.mix.weight.zero_()
-    assert taught_model(held_out[:, :-1], held_out[:, 1:].long()).item() == losses[0]
+        taught_model.mix.weight.fill_(-200.0)
+    assert loss(taught_model) == loss(new)
 
 
 def test_the_table_moves_the_logits_of_the_past_alone_and_comes_with_the_checkpoint() -> None:
@@ -310,14 +317,15 @@ def test_the_table_moves_the_logits_of_the_past_alone_and_comes_with_the_checkpo
     with torch.no_grad():
         model.mix.weight.copy_(torch.tensor([0.5, 0.7, 0.9]))
     found = model(tokens)
-    plain = model.head(model.norm(model.stream(tokens)))
-    assert not torch.allclose(found, softcap(plain, config.logit_softcap), atol=1e-2)
+    alone = make_model(on_cpu(depth=1), torch.float32)
+    alone.load_state_dict({name: value for name, value in model.state_dict().items() if not name.startswith("mix.")})
+    assert not torch.allclose(found, alone(tokens), atol=1e-2)
     changed = tokens.clone()
     changed[:, 25:] = (changed[:, 25:] + 1) % 12
     assert torch.equal(model(changed)[:, :25], found[:, :25])
     assert not torch.equal(model(changed)[:, 25:], found[:, 25:])
     assert torch.allclose(model(tokens[:1, :9])[0], found[0, :9], atol=1e-5)
-    assert {"mix.check", "mix.follower", "mix.gain", "mix.weight"} <= model.state_dict().keys()
+    assert {"mix.check", "mix.follower", "mix.probability", "mix.weight"} <= model.state_dict().keys()
     again = make_model(config, torch.float32)
     again.load_state_dict(model.state_dict())
     assert torch.equal(again(tokens), found)
@@ -325,9 +333,8 @@ def test_the_table_moves_the_logits_of_the_past_alone_and_comes_with_the_checkpo
     assert model_config(config).keys() > model_config(on_cpu()).keys()
 
 
-def test_weights_are_learned_before_the_batch_is_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("NEURON_COMPETITION_R1_CACHE_DIR", str(ensure_kit(load("embedded")).cache_dir))
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("one_rank")
+def test_weights_are_learned_before_the_batch_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[str] = []
 
     def told(name: str, owner: type, method: str) -> None:
@@ -351,13 +358,6 @@ def test_weights_are_learned_before_the_batch_is_counted(monkeypatch: pytest.Mon
     assert (model.mix.weight != 0.0).any()
 
 
-@pytest.fixture(autouse=True)
-def _one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    return
-
-
 @pytest.mark.parametrize(
     ("knobs", "message"),
     [
@@ -369,7 +369,6 @@ def _one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"ngram_refresh": 7}, "'ngram_slots' and 'ngram_refresh' must cut 3 orders of 1024 slots into equal parts"),
         ({"ngram_followers": 33}, "'ngram_followers' must be half of 'vocab_size' at most"),
         ({"ngram_sample": 5}, "'ngram_sample' must be 'batch_size' at most, found 5"),
-        ({"loss": "chunked", "ngram": "nki"}, "'ngram' must be 'torch' or 'none' where 'loss' is 'chunked'"),
     ],
 )
 def test_knobs_that_no_table_can_have_are_refused(knobs: dict[str, Any], message: str) -> None:

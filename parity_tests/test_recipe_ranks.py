@@ -44,7 +44,7 @@ def test_two_ranks_agree_with_each_other_and_with_one(tmp_path: Path) -> None:
     for name, expected in single["ngrams"].items():  # whole numbers, and what is computed of them
         assert torch.equal(first["ngrams"][name], second["ngrams"][name]), name
         assert torch.equal(first["ngrams"][name], expected), name
-    assert single["ngrams"]["mix.gain"].count_nonzero() > 100
+    assert single["ngrams"]["mix.probability"].count_nonzero() > 100
     assert first["agreed"] == second["agreed"] == [(float(update), 0.0) for update in range(recipe_ranks.UPDATES)]
 
 

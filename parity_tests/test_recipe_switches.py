@@ -29,7 +29,7 @@ CHOICES: dict[str, tuple[dict[str, Any], set[str]]] = {
     ),
     "chunked loss with n-grams": (
         OFF | {"loss": "chunked", "ngram": "torch"},
-        {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchNgramHeadCrossEntropy", "TorchNgramMix"},
+        {"TorchRMSNorm", "TorchRotaryQKNorm", "TorchReLUSquared", "TorchHeadCrossEntropy", "TorchNgramMix"},
     ),
     "other torch operations": (
         OFF | {"activation": "swiglu", "conv_taps": 2, "fused_attention": "false"},
@@ -163,7 +163,7 @@ SWITCHES: dict[str, tuple[dict[str, Any], set[str], set[str]]] = {  # classes, a
     ),
     "experts": (
         {"experts": 4, "expert_width": 16, "attention_every": 2, "loss": "fused"},
-        {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT", "RoutedFusedHeadGPT", "FusedHeadGPT"},
+        {"Experts", "RoutedBlock", "RoutedMLPBlock", "MLPBlock", "RoutedGPT"},
         {"range(0, 3, 2)", "'balance'", "active_params_M", "with_gradient"},
     ),
     "further tokens": (

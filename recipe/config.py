@@ -114,10 +114,10 @@ class Config:
     future_tokens: int = 0  # behind the next one, that the loss predicts, too
     future_weight: float = 0.3  # of the mean of their losses; what is printed is the next token's alone
     projection: Literal["torch", "fp8_nki", "fp8_torch"] = "torch"  # of the blocks' matrices, but in a fused MLP
-    ngram: Literal["none", "nki", "torch"] = "none"  # a bias of the logits from n-gram counts
+    ngram: Literal["none", "nki", "torch"] = "none"  # a share of the predictions from n-gram counts
     ngram_orders: str = "2,3,4,6,9,16"  # tokens of an n-gram, the predicted one included
     ngram_slots: int = 16_384  # contexts that an order has room for, a power of two
-    ngram_followers: int = 8  # of a context, that are counted and get a bias
+    ngram_followers: int = 8  # of a context, that are counted and predicted
     ngram_refresh: int = 8  # updates in which the whole table is made anew, a part in each
     ngram_sample: int = 1  # of so many rows of a batch one is counted
 
@@ -334,12 +334,6 @@ class Config:
                 )
             if self.ngram_sample > self.batch_size:
                 raise ValueError(f"knob 'ngram_sample' must be 'batch_size' at most, found {self.ngram_sample}")
-        if self.ngram != "none" and self.loss == "fused":
-            raise ValueError("knob 'ngram' must be 'none' where 'loss' is 'fused': it needs whole logits")
-        if self.ngram == "nki" and self.loss == "chunked":
-            raise ValueError(
-                "knob 'ngram' must be 'torch' or 'none' where 'loss' is 'chunked': its kernel needs whole logits"
-            )
         if self.device != "neuron" and ("nki" in (self.embedding, self.ngram) or self.projection == "fp8_nki"):
             raise ValueError(
                 "knobs 'embedding', 'ngram' and 'projection' must not name NKI where 'device' is not 'neuron'"

@@ -1,6 +1,6 @@
 """The model: a GPT with RMSNorm, rotary positions, QK norm, a ReLU squared or SwiGLU MLP, softcapped logits and an
 untied head; the configuration may give attention a window and a short convolution in front of it, the blocks' products
-fp8, the residual stream skips and gates, and the logits a bias from n-gram counts.
+fp8, the residual stream skips and gates, and predictions a share from n-gram counts.
 
 Parameters are fp32. Activations have the dtype given to `GPT`; each product casts its weight to that of its input.
 The forward pass is a pure function of its arguments: it is causal, keeps no state, and takes any sequence length.
@@ -51,19 +51,19 @@ class GPT(nn.Module):
         """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
         x = self.stream(tokens)
         if targets is None:
-            logits = self.logits(tokens, x)
+            logits = self.logits(x)
             return softcap(logits, self.softcap)
         return self.cross_entropy(tokens, x, targets)
 
-    def logits(self, tokens: Tensor, x: Tensor) -> Tensor:
-        """Tokens [B, T] and the stream behind them [B, T, width] -> logits [B, T, V] before the cap."""
+    def logits(self, x: Tensor) -> Tensor:
+        """The stream behind the tokens [B, T, width] -> logits [B, T, V] before the cap."""
         logits: Tensor = self.head(self.norm(x))
         return logits
 
     def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
         """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
-        logits = self.logits(tokens, x)
-        loss: Tensor = self.loss(logits, targets)
+        loss: Tensor
+        loss, _ = self.loss(self.norm(x), self.head.weight, targets)
         return loss
 
     def stream(self, tokens: Tensor) -> Tensor:
@@ -93,17 +93,13 @@ class GPT(nn.Module):
         return [parameter for parameter in self.parameters() if id(parameter) not in others]
 
 
-class FusedHeadGPT(GPT):
-    """The model whose loss takes the head's product itself: in training the logits are never whole."""
-
-    def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
-        """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
-        loss: Tensor = self.loss(self.norm(x), self.head.weight, targets)
-        return loss
-
-
 class NgramGPT(GPT):
-    """The model whose logits get a bias from n-gram counts."""
+    """The model whose predictions are mixed with those of n-gram counts.
+
+    The network learns as if it were alone: what n-grams know it would not learn otherwise, and two that know it give
+    the better mix. The loss is the network's, and has the gradient of the mix's, too, from which the orders' weights
+    learn.
+    """
 
     def __init__(self, config: Config, dtype: torch.dtype) -> None:
         """`dtype`: of the activations."""
@@ -111,23 +107,19 @@ class NgramGPT(GPT):
         self.orders = orders_of(config.ngram_orders)
         self.mix = make_ngram_mix(config)
 
-    def logits(self, tokens: Tensor, x: Tensor) -> Tensor:
-        """Tokens [B, T] and the stream behind them [B, T, width] -> logits [B, T, V] before the cap."""
+    def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Tokens [B, T] -> logits [B, T, V] in fp32, whose softmax is the mix; or, given targets [B, T], their loss."""
+        if targets is not None:
+            return super().forward(tokens, targets)
         row, level = longest_known(tokens, self.mix.check, self.orders)
-        mixed: Tensor = self.mix(super().logits(tokens, x), row, level)
+        mixed: Tensor = self.mix(super().forward(tokens), row, level)
         return mixed
-
-
-class NgramFusedHeadGPT(NgramGPT):
-    """The model whose logits get a bias from n-gram counts, and whose loss takes the head's product itself."""
 
     def cross_entropy(self, tokens: Tensor, x: Tensor, targets: Tensor) -> Tensor:
         """Tokens [B, T], the stream behind them [B, T, width], targets [B, T] -> their mean cross entropy."""
         row, level = longest_known(tokens, self.mix.check, self.orders)
-        followers, gains = self.mix.row_of(row)
-        factor = self.mix.factor(level)
-        loss: Tensor = self.loss(self.norm(x), self.head.weight, targets, factor, followers, gains)
-        return loss
+        loss, losses = self.loss(self.norm(x), self.head.weight, targets)
+        return with_gradient(loss, self.mix.losses(losses, targets, row, level).mean())
 
 
 class FutureGPT(GPT):
@@ -159,10 +151,6 @@ class FutureGPT(GPT):
         return [*super().matrices(), *weights(*(ahead.get_submodule("turn") for ahead in self.ahead))]
 
 
-class FutureFusedHeadGPT(FutureGPT, FusedHeadGPT):
-    """The model that learns from further tokens, too, and whose loss takes the head's product itself."""
-
-
 class RoutedGPT(GPT):
     """The model whose blocks have experts. Its loss lets them drop tokens, and has a gradient that balances them."""
 
@@ -172,7 +160,7 @@ class RoutedGPT(GPT):
         self.balance_weight = config.balance_weight
 
     def forward(self, tokens: Tensor, targets: Tensor | None = None) -> Tensor:
-        """Tokens [B, T] -> softcapped logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
+        """Tokens [B, T] -> logits [B, T, V] in fp32; or, given targets [B, T], their mean cross entropy."""
         if targets is None:
             return super().forward(tokens)
         around = {**self.around(tokens), "balance": torch.zeros((), device=tokens.device)}
@@ -180,24 +168,12 @@ class RoutedGPT(GPT):
         return with_gradient(self.cross_entropy(tokens, x, targets), self.balance_weight * around["balance"])
 
 
-class RoutedFusedHeadGPT(RoutedGPT, FusedHeadGPT):
-    """The model with experts whose loss takes the head's product itself."""
-
-
 class RoutedNgramGPT(RoutedGPT, NgramGPT):
-    """The model with experts whose logits get a bias from n-gram counts."""
-
-
-class RoutedNgramFusedHeadGPT(RoutedGPT, NgramFusedHeadGPT):
-    """The same whose loss takes the head's product itself."""
+    """The model with experts whose predictions are mixed with those of n-gram counts."""
 
 
 class RoutedFutureGPT(RoutedGPT, FutureGPT):
     """The model with experts that learns from further tokens, too."""
-
-
-class RoutedFutureFusedHeadGPT(RoutedGPT, FutureFusedHeadGPT):
-    """The same whose loss takes the head's product itself."""
 
 
 def with_gradient(loss: Tensor, other: Tensor) -> Tensor:
@@ -239,48 +215,16 @@ def make_model(config: Config, dtype: torch.dtype) -> GPT:
     if config.experts > 0:
         return make_routed_model(config, dtype)
     if config.future_tokens > 0:
-        return make_future_model(config, dtype)
+        return FutureGPT(config, dtype)
     if config.ngram != "none":
-        return make_ngram_model(config, dtype)
-    if config.loss in ("fused", "chunked"):
-        return FusedHeadGPT(config, dtype)
+        return NgramGPT(config, dtype)
     return GPT(config, dtype)
-
-
-def make_ngram_model(config: Config, dtype: torch.dtype) -> NgramGPT:
-    """The model with a bias from n-gram counts that the configuration names; `dtype`: of the activations."""
-    if config.loss == "chunked":
-        return NgramFusedHeadGPT(config, dtype)
-    return NgramGPT(config, dtype)
-
-
-def make_future_model(config: Config, dtype: torch.dtype) -> FutureGPT:
-    """The model that learns from further tokens; `dtype`: of the activations."""
-    if config.loss in ("fused", "chunked"):
-        return FutureFusedHeadGPT(config, dtype)
-    return FutureGPT(config, dtype)
 
 
 def make_routed_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
     """The model with experts that the configuration names; `dtype`: of the activations."""
     if config.future_tokens > 0:
-        return make_routed_future_model(config, dtype)
+        return RoutedFutureGPT(config, dtype)
     if config.ngram != "none":
-        return make_routed_ngram_model(config, dtype)
-    if config.loss in ("fused", "chunked"):
-        return RoutedFusedHeadGPT(config, dtype)
+        return RoutedNgramGPT(config, dtype)
     return RoutedGPT(config, dtype)
-
-
-def make_routed_ngram_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
-    """The model with experts and a bias from n-gram counts; `dtype`: of the activations."""
-    if config.loss == "chunked":
-        return RoutedNgramFusedHeadGPT(config, dtype)
-    return RoutedNgramGPT(config, dtype)
-
-
-def make_routed_future_model(config: Config, dtype: torch.dtype) -> RoutedGPT:
-    """The model with experts that learns from further tokens; `dtype`: of the activations."""
-    if config.loss in ("fused", "chunked"):
-        return RoutedFutureFusedHeadGPT(config, dtype)
-    return RoutedFutureGPT(config, dtype)

@@ -1,9 +1,10 @@
 """The n-gram model while the network trains: every update's batches are counted once the weights have learned from
 them, and a part of the table is made anew.
 
-So what a batch is predicted with was counted from earlier ones, as it is for text that is new. Text of a second epoch
-was counted in the first; it is not counted again, and the table leaves its own occurrence out (`ngram_rows`). Once all
-ranks are past their first epoch, the table is made anew once more, from the lowest order up, and then stays.
+So what a batch is predicted with was counted from earlier ones, as it is for text that is new: the orders' weights
+learn how far to trust it. Text of a second epoch says nothing of that, since the table has it, and is not counted
+again. Once all ranks are past their first epoch, the weights stay; the table is made anew once more, from the lowest
+order up, and then stays, too.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class NgramTraining:
         self.updates = 0
         self.left = rows.parts  # parts to be made until the table stays as it is, once nothing is counted any more
         self.seen: list[Tensor] = []
+        self.weight = table.weight.detach().clone()
 
     def watching(self, batches: Batches) -> Batches:
         """The same batches; they are kept until `learn`."""
@@ -56,21 +58,23 @@ class NgramTraining:
             yield inputs, targets, state
 
     def learn(self) -> None:
-        """Count what was seen since the last call, on all ranks, and make the next part of the table anew."""
+        """After an update: count what was seen since the last call, on all ranks, and make the next part of the table
+        anew.
+        """
         if self.left == 0:
+            self._stay()
             return
         seen = self.ranks.of_all(torch.cat(self.seen)).flatten(0, 1)
         self.seen.clear()
-        met_again = seen[:, 0] < 0
-        if met_again.any():
-            self.rows.leave_one_out()
-        if met_again.all():  # on every rank, and epochs only grow
+        if (seen[:, 0] < 0).all():  # on every rank, and epochs only grow
             if self.left == self.rows.parts:
                 self.rows.all_anew()
+            self._stay()
             part = self.rows.parts - self.left
             self.left -= 1
         else:
             self.counts.add(seen)
+            self.weight = self.table.weight.detach().clone()
             part = self.updates % self.rows.parts
         self.updates += 1
         packed = self.ranks.of_all(torch.from_numpy(self.rows.packed(part)))
@@ -78,10 +82,14 @@ class NgramTraining:
         for buffer, values in (
             (self.table.check, self.rows.check),
             (self.table.follower, self.rows.follower),
-            (self.table.gain, self.rows.gain),
+            (self.table.probability, self.rows.probability),
         ):
             made = torch.from_numpy(values[rows.numpy()]).to(buffer.device, buffer.dtype)
             buffer.index_copy_(0, rows.to(buffer.device), made)  # an index, so that every part is the same graph
+
+    def _stay(self) -> None:
+        """Take back what an update made of the weights."""
+        self.table.weight.detach().copy_(self.weight)
 
 
 class Alone:

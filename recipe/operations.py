@@ -16,7 +16,6 @@ from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
 from recipe.kernels.head_cross_entropy import (
     NkiHeadCrossEntropy,
     TorchHeadCrossEntropy,
-    TorchNgramHeadCrossEntropy,
 )
 from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
@@ -58,7 +57,7 @@ def make_projection(
 
 
 def make_ngram_mix(config: Config) -> NkiNgramMix | TorchNgramMix:
-    """The mix of logits and n-gram counts that the configuration names."""
+    """The mix of what the network and what n-grams predict that the configuration names."""
     orders = len(orders_of(config.ngram_orders))
     if config.ngram == "nki":
         return NkiNgramMix(orders=orders, slots=config.ngram_slots, followers=config.ngram_followers, lnc=config.lnc)
@@ -125,23 +124,30 @@ def make_gated_activation(config: Config) -> NkiSwiGLU | TorchSwiGLU:
 
 def make_loss(
     config: Config,
-) -> (
-    NkiHeadCrossEntropy
-    | TorchHeadCrossEntropy
-    | TorchNgramHeadCrossEntropy
-    | NkiSoftcapCrossEntropy
-    | TorchSoftcapCrossEntropy
-):
-    """The loss that the configuration names."""
+) -> NkiHeadCrossEntropy | TorchHeadCrossEntropy | LossOfLogits:
+    """The loss that the configuration names, of the stream and the head's weights."""
     if config.loss == "fused":
         return NkiHeadCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
     if config.loss == "chunked":
-        if config.ngram != "none":
-            return TorchNgramHeadCrossEntropy(cap=config.logit_softcap)
         return TorchHeadCrossEntropy(cap=config.logit_softcap)
-    if config.loss == "nki":
-        return NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
-    return TorchSoftcapCrossEntropy(cap=config.logit_softcap)
+    return LossOfLogits(config)
+
+
+class LossOfLogits(nn.Module):
+    """The head's product, and the loss of the whole logits that the configuration names."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.loss: NkiSoftcapCrossEntropy | TorchSoftcapCrossEntropy
+        if config.loss == "nki":
+            self.loss = NkiSoftcapCrossEntropy(cap=config.logit_softcap, lnc=config.lnc)
+        else:
+            self.loss = TorchSoftcapCrossEntropy(cap=config.logit_softcap)
+
+    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """x [..., D], weight [V, D], targets [...] -> mean loss, and losses [...] without a gradient, in fp32."""
+        loss, losses = self.loss(F.linear(x, weight.to(x.dtype)), targets)
+        return loss, losses
 
 
 class FusedAttention(nn.Module):

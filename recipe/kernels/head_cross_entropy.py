@@ -1,7 +1,7 @@
 """Output head and cross entropy in one: logits = x weight^T, then the loss of softcap_cross_entropy, row by row.
 
 x is [..., D] in any floating dtype, weight [V, D] in fp32, cast to the dtype of x, targets [...] whole numbers in 0 ..
-V - 1; the mean over all rows is fp32. The logits are fp32, 128 rows x 512 columns at a time, and never in HBM: the
+V - 1, losses and their mean fp32. The logits are fp32, 128 rows x 512 columns at a time, and never in HBM: the
 backward kernel makes them again. Their gradient is rounded to the dtype of x before it meets weight and x; sums are
 fp32.
 
@@ -61,10 +61,10 @@ class NkiHeadCrossEntropy(nn.Module):
         self.cap = cap
         self.lnc = lnc
 
-    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        """x [..., D], weight [V, D], targets [...] -> mean loss, fp32 scalar."""
+    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """x [..., D], weight [V, D], targets [...] -> mean loss, and losses [...] without a gradient, in fp32."""
         losses: Tensor = HeadCrossEntropyFunction.apply(x, weight, targets, self.cap, self.lnc)  # type: ignore[no-untyped-call]
-        return losses.mean()
+        return losses.mean(), losses.detach().view(targets.shape)
 
 
 class TorchHeadCrossEntropy(nn.Module):
@@ -75,19 +75,21 @@ class TorchHeadCrossEntropy(nn.Module):
         super().__init__()
         self.cap = cap
 
-    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        """x [..., D], weight [V, D], targets [...] -> mean loss, fp32 scalar."""
+    def forward(self, x: Tensor, weight: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """x [..., D], weight [V, D], targets [...] -> mean loss, and losses [...] without a gradient, in fp32."""
         rows, labels = x.flatten(0, -2), targets.flatten().long()
-        loss: Tensor = HeadCrossEntropyByTorch.apply(rows, weight, labels, self.cap)  # type: ignore[no-untyped-call]
-        return loss
+        loss, losses = HeadCrossEntropyByTorch.apply(rows, weight, labels, self.cap)  # type: ignore[no-untyped-call]
+        return loss, losses.view(targets.shape)
 
 
 class HeadCrossEntropyByTorch(torch.autograd.Function):
     """Loss and gradients are made together, chunk by chunk, so that a CPU finds a chunk's logits in its cache."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> Tensor:
-        """x [N, D], weight [V, D], targets [N] whole numbers -> mean loss; keep the gradients of x and weight."""
+    def forward(ctx: Any, x: Tensor, weight: Tensor, targets: Tensor, cap: float) -> tuple[Tensor, Tensor]:
+        """x [N, D], weight [V, D], targets [N] whole numbers -> mean loss, which keeps the gradients of x and weight;
+        losses [N], which have none.
+        """
         count, matrix = x.size(0), weight.to(x.dtype)
         dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
         losses = torch.empty(count, dtype=torch.float32, device=x.device)
@@ -96,63 +98,15 @@ class HeadCrossEntropyByTorch(torch.autograd.Function):
             add_products(dx[rows], dweight, slope.to(x.dtype), x[rows], matrix)
         ctx.save_for_backward(dx, dweight)
         ctx.dtype, ctx.count = weight.dtype, count
-        return losses.mean()
+        ctx.mark_non_differentiable(losses)
+        return losses.mean(), losses
 
     @staticmethod
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        """The gradients of the losses times what each of them counts for."""
+    def backward(ctx: Any, dloss: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """The gradients of the losses times what each of them counts for in the mean."""
         dx, dweight = ctx.saved_tensors
         share = dloss / ctx.count
         return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None
-
-
-class TorchNgramHeadCrossEntropy(nn.Module):
-    """The same where a few of a row's logits have a bias, as `ngram_mix` adds it."""
-
-    def __init__(self, cap: float) -> None:
-        """`cap`: of the logits; 0: none."""
-        super().__init__()
-        self.cap = cap
-
-    def forward(
-        self, x: Tensor, weight: Tensor, targets: Tensor, factor: Tensor, follower: Tensor, gain: Tensor
-    ) -> Tensor:
-        """x [..., D], weight [V, D], targets [...]; of each position the factor [...], its followers, which all differ,
-        and their gains [..., K] -> mean loss, fp32 scalar.
-        """
-        rows, labels = x.flatten(0, -2), targets.flatten().long()
-        bias = (factor.flatten(), follower.flatten(0, -2).long(), gain.flatten(0, -2).float())
-        loss: Tensor = NgramHeadCrossEntropyByTorch.apply(rows, weight, labels, self.cap, *bias)  # type: ignore[no-untyped-call]
-        return loss
-
-
-class NgramHeadCrossEntropyByTorch(torch.autograd.Function):
-    """Loss and gradients are made together, chunk by chunk; a chunk gets its bias in place."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weight: Tensor, targets: Tensor, cap: float, factor: Tensor, follower: Tensor, gain: Tensor
-    ) -> Tensor:
-        """As of `HeadCrossEntropyByTorch`; factor [N] fp32, follower [N, K] whole numbers, gain [N, K] fp32."""
-        count, matrix = x.size(0), weight.to(x.dtype)
-        dx, dweight = torch.empty_like(x), torch.zeros_like(weight, dtype=torch.float32)
-        losses, dfactor = torch.empty_like(factor), torch.empty_like(factor)
-        for rows in chunks(x, weight):
-            logits = (x[rows] @ matrix.mT).float()
-            logits.scatter_add_(1, follower[rows], factor[rows, None] * gain[rows])
-            losses[rows], slope = losses_and_slope(logits, targets[rows], cap)
-            dfactor[rows] = (slope.gather(1, follower[rows]) * gain[rows]).sum(1)
-            add_products(dx[rows], dweight, slope.to(x.dtype), x[rows], matrix)
-        ctx.save_for_backward(dx, dweight, dfactor)
-        ctx.dtype, ctx.count = weight.dtype, count
-        return losses.mean()
-
-    @staticmethod
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, Tensor, None, None, Tensor, None, None]:
-        """The gradients of the losses times what each of them counts for; the table gets none."""
-        dx, dweight, dfactor = ctx.saved_tensors
-        share = dloss / ctx.count
-        return dx * share.to(dx.dtype), (dweight * share).to(ctx.dtype), None, None, dfactor * share, None, None
 
 
 def chunks(x: Tensor, weight: Tensor) -> Iterator[slice]:

@@ -1,8 +1,8 @@
 """Cross entropy of softcapped logits: z = cap * tanh(logits / cap), loss = logsumexp(z) - z[target] for every row.
 Without a cap (cap = 0) z is the logits themselves.
 
-Logits are [..., V] in any floating dtype, targets [...] whole numbers in 0 .. V - 1 (no value is ignored); the mean
-over all rows is fp32.
+Logits are [..., V] in any floating dtype, targets [...] whole numbers in 0 .. V - 1 (no value is ignored), losses and
+their mean fp32.
 
 Because |z| <= cap, the cap itself serves as the logsumexp's maximum: exp(z - cap) is at most 1 and, for cap <= 20, at
 least 4e-18, so that no maximum is needed and the sum's logarithm lies within the range of the activation table (2^-64
@@ -38,10 +38,10 @@ class NkiSoftcapCrossEntropy(nn.Module):
         self.cap = cap
         self.lnc = lnc
 
-    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Logits [..., V] before the cap, targets [...] -> mean loss, fp32 scalar."""
+    def forward(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [..., V] before the cap, targets [...] -> mean loss, and losses [...] without a gradient, in fp32."""
         losses: Tensor = SoftcapCrossEntropyFunction.apply(logits, targets, self.cap, self.lnc)  # type: ignore[no-untyped-call]
-        return losses.mean()
+        return losses.mean(), losses.detach().view(targets.shape)
 
 
 class TorchSoftcapCrossEntropy(nn.Module):
@@ -51,11 +51,11 @@ class TorchSoftcapCrossEntropy(nn.Module):
         super().__init__()
         self.cap = cap
 
-    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Logits [..., V] before the cap, targets [...] -> mean loss, fp32 scalar."""
+    def forward(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [..., V] before the cap, targets [...] -> mean loss, and losses [...] without a gradient, in fp32."""
         rows, labels = logits.flatten(0, -2), targets.flatten().long()
-        loss: Tensor = SoftcapCrossEntropyByTorch.apply(rows, labels, self.cap)  # type: ignore[no-untyped-call]
-        return loss
+        losses: Tensor = SoftcapCrossEntropyByTorch.apply(rows, labels, self.cap)  # type: ignore[no-untyped-call]
+        return losses.mean(), losses.detach().view(targets.shape)
 
 
 class SoftcapCrossEntropyByTorch(torch.autograd.Function):
@@ -63,17 +63,17 @@ class SoftcapCrossEntropyByTorch(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, cap: float) -> Tensor:
-        """Logits [N, V], targets [N] whole numbers -> mean loss; keep the gradient of the losses."""
+        """Logits [N, V], targets [N] whole numbers -> losses [N]; keep their gradient."""
         losses, slope = losses_and_slope(logits.to(torch.float32, copy=True), targets, cap)
         ctx.save_for_backward(slope)
         ctx.dtype = logits.dtype
-        return losses.mean()
+        return losses
 
     @staticmethod
-    def backward(ctx: Any, dloss: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, dlosses: Tensor) -> tuple[Tensor, None, None]:
         """The gradient times what each loss counts for."""
         (slope,) = ctx.saved_tensors
-        return (slope * (dloss / slope.size(0))).to(ctx.dtype), None, None
+        return (slope * dlosses.unsqueeze(1)).to(ctx.dtype), None, None
 
 
 def losses_and_slope(logits: Tensor, targets: Tensor, cap: float) -> tuple[Tensor, Tensor]:
