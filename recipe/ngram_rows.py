@@ -9,7 +9,7 @@ row: interpolation with a discount (Ney, Essen and Kneser, 1994) and the prior w
 counted thus keeps its share, times a factor that is the same for all such tokens, the row's `rest`: a row names the few
 followers that rise above that.
 
-A context without a follower that counts has no row: the next lower one predicts in its place.
+A context that holds no slot has no row: the next lower one predicts in its place.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class NgramRows:
         new = np.flatnonzero(counts.changed[first:end])
         counts.changed[first:end] = False
         rest, follower, probability = self._predictions(new + first)
-        counted = counts.count[new + first].max(1, initial=0) > DISCOUNT
-        packed[new, 0] = np.where(counted, counts.check[new + first], EMPTY)
+        packed[new, 0] = counts.check[new + first]
         packed[new, 1] = rest.view(np.int32)
         packed[new, 2 : 2 + followers] = follower
         packed[new, 2 + followers :] = probability.view(np.int32)

@@ -13,10 +13,7 @@ from recipe.kernels.causal_convolution import NkiCausalConvolution, TorchCausalC
 from recipe.kernels.embedding import NkiEmbedding
 from recipe.kernels.flash_attention import NkiAttention, TorchAttention
 from recipe.kernels.fp8_projection import NkiFp8Projection, TorchFp8Projection
-from recipe.kernels.head_cross_entropy import (
-    NkiHeadCrossEntropy,
-    TorchHeadCrossEntropy,
-)
+from recipe.kernels.head_cross_entropy import NkiHeadCrossEntropy, TorchHeadCrossEntropy
 from recipe.kernels.ngram_mix import NkiNgramMix, TorchNgramMix
 from recipe.kernels.relu_squared import NkiReLUSquared, TorchReLUSquared
 from recipe.kernels.rms_norm import NkiRMSNorm, TorchRMSNorm

@@ -31,7 +31,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_neuronx import wrap_nki
 
-from recipe.kernels.products import BANK
+from recipe.kernels.products import BANK, load
 from recipe.kernels.tiling import row_tiles
 from recipe.ngram import EMPTY
 
@@ -155,10 +155,9 @@ def ngram_mix_forward(losses: Any, targets: Any, row: Any, factor: Any, follower
     slopes = nl.ndarray(shape=(rows, 2), dtype=nl.float32, buffer=nl.shared_hbm)
     for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
-        loss, label, weight, out = (_column(count) for _ in range(4))
-        nisa.dma_copy(dst=loss, src=losses[first:last, 0:1])
-        nisa.dma_copy(dst=label, src=targets[first:last, 0:1])
-        nisa.dma_copy(dst=weight, src=factor[first:last, 0:1])
+        loss, weight = load(losses[first:last, 0:1]), load(factor[first:last, 0:1])
+        label, out = _column(count), _column(count)
+        nisa.dma_copy(dst=label, src=targets[first:last, 0:1])  # in fp32, which tokens are compared in
         hit, mass = _looked_up(row, first, label, follower, probability)
         slope = nl.ndarray(shape=(count, 2), dtype=nl.float32, buffer=nl.sbuf)
         raised = _raised(loss, weight, hit, slope)
@@ -177,10 +176,7 @@ def ngram_mix_backward(dmixed: Any, slopes: Any) -> Any:
     both = nl.ndarray(shape=(rows, 2), dtype=nl.float32, buffer=nl.shared_hbm)
     for first, count, _ in row_tiles(rows, BANK, nl.program_id(axis=0), nl.num_programs(axes=0)):
         last = first + count
-        slope = nl.ndarray(shape=(count, 2), dtype=nl.float32, buffer=nl.sbuf)
-        gradient = _column(count)
-        nisa.dma_copy(dst=gradient, src=dmixed[first:last, 0:1])
-        nisa.dma_copy(dst=slope, src=slopes[first:last, 0:2])
+        gradient, slope = load(dmixed[first:last, 0:1]), load(slopes[first:last, 0:2])
         nisa.tensor_scalar(dst=slope, data=slope, op0=nl.multiply, operand0=gradient)
         nisa.dma_copy(dst=both[first:last, 0:2], src=slope)
     return both
@@ -193,11 +189,10 @@ def _column(count: int) -> Any:
 def _looked_up(row: Any, first: int, label: Any, follower: Any, probability: Any) -> tuple[Any, Any]:
     """From `first` on, for each of the labels: what its row's probability of it is, and their sum: (count, 1) each."""
     count, followers = label.shape[0], follower.shape[1]
-    chosen = nl.ndarray(shape=(count, 1), dtype=nl.int32, buffer=nl.sbuf)
+    chosen = load(row[first : first + count, 0:1])
     names = nl.ndarray(shape=(count, followers), dtype=nl.int32, buffer=nl.sbuf)
     chances = nl.ndarray(shape=(count, followers), dtype=nl.float32, buffer=nl.sbuf)
     named = nl.ndarray(shape=(count, followers), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.dma_copy(dst=chosen, src=row[first : first + count, 0:1])
     pattern = [[followers, count], [1, followers]]
     nisa.dma_copy(dst=names, src=follower.ap(pattern=pattern, offset=0, vector_offset=chosen))
     nisa.dma_copy(dst=chances, src=probability.ap(pattern=pattern, offset=0, vector_offset=chosen))

@@ -155,7 +155,7 @@ class Storage:
         if where is None and self._covers(view):
             self.declare_full()
         else:
-            self._mark(view, where, 1)
+            self._mark(view, where, _EVER)
 
     def take_back(self, view: NkiTensor, missing: NDArray[np.bool_]) -> None:
         """What has just been written under `view` where `missing` is true came from where nothing had been written."""
