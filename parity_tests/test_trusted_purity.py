@@ -23,7 +23,7 @@ def test_a_clean_model_raises_nothing(workshop: Workshop) -> None:
 
 
 BUFFER = 'self.register_buffer("seen", torch.zeros(61))'
-ADDRESS = "if x.data_ptr() in self.cache:\n    return self.cache[x.data_ptr()]"
+ADDRESS = "key = (x.data_ptr(), x.shape)\nif key in self.cache:\n    return self.cache[key]"
 
 # title, pieces, code, text on the line it must name, words of the message
 IMPURE: list[tuple[str, dict[str, str], str, str, str]] = [
@@ -48,7 +48,7 @@ IMPURE: list[tuple[str, dict[str, str], str, str, str]] = [
     ),
     (
         "answers from a cache by the input's address",
-        {"init": "self.cache = {}", "before": ADDRESS, "after": "self.cache[x.data_ptr()] = logits"},
+        {"init": "self.cache = {}", "before": ADDRESS, "after": "self.cache[key] = logits"},
         "PUR011",
         "self.cache = {}",
         "cache",
